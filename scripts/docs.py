@@ -23,16 +23,14 @@ from vigie.cli.settings.registry import all_settings
 from vigie.model import Metric
 from vigie.query.limits import QueryLimits
 from vigie.server import metrics as server_metrics
-from vigie.server.api.health import Readiness
-from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.secrets import Secrets
 from vigie.server.http import request_log
 from vigie.server.http.openapi import COMMON_ERRORS, build_document
 from vigie.server.http.request_log import Traffic
 from vigie.server.ingest import link_session as link_session
 from vigie.server.maintenance import RetentionConfig
-from vigie.server.run import ServerConfig, application
 from vigie.server.scrape import appender
+from vigie.server.services import ServerConfig, build_services
 from vigie.sinks import remote_write
 from vigie.sources import _containers, _genv, _slurm, _triton
 from vigie.sources._kernel_patterns import PATTERNS as KERNEL_LINES
@@ -210,9 +208,7 @@ async def _build_document() -> dict[str, Any]:
         data = Path(home)
         secrets = opened.enter_context(contextlib.closing(Secrets(data)))
         plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), RetentionConfig(), {})
-        return build_document(
-            application(plan, Authenticator(secrets), opened, Traffic(), Readiness()).routes
-        )
+        return build_document(build_services(plan, secrets, opened, Traffic()).app.routes)
 
 
 def events_page() -> Iterator[str]:

@@ -27,6 +27,7 @@ from vigie.agent.link.hello import NodeDescription
 from vigie.model import Frame, Metric, Table, gauge
 from vigie.query.storage import Matcher
 from vigie.server.api.prometheus.queries import now_ms
+from vigie.server.auth.delegated_auth import DelegatedAuth
 from vigie.server.auth.secrets import Secrets
 from vigie.server.cluster.events import EventFilter, StoredEvent
 from vigie.server.http.protocols import LinkProtocol, ServerProtocol
@@ -102,6 +103,8 @@ async def serving(
     answer_seconds: float = 1.0,
     store_type: type[Store] = Store,
     pass_on: FrameSink | None = None,
+    is_scraped: Callable[[str, str], bool] = lambda _instance, _job: False,
+    delegated_auth: DelegatedAuth | None = None,
 ) -> AsyncIterator[Place]:
     """Serve links."""
     if not directory.exists():
@@ -109,7 +112,17 @@ async def serving(
     with store_type(directory / "store") as store, contextlib.ExitStack() as opened:
         secrets = Secrets(directory)
         opened.callback(secrets.close)
-        hub = LinkHub(directory, store, secrets, clock, 15 * DAY, answer_seconds, pass_on)
+        hub = LinkHub(
+            directory,
+            store,
+            secrets,
+            clock,
+            15 * DAY,
+            answer_seconds,
+            pass_on,
+            is_scraped=is_scraped,
+            delegated_auth=delegated_auth,
+        )
         opened.callback(hub.close)
         server = _Quiet(
             uvicorn.Config(

@@ -15,8 +15,8 @@ from vigie.server.http.tls import Certificate
 from vigie.server.privacy.redactor import Privacy
 
 
-def doors(values: Mapping[str, Any]) -> AuthPolicy:
-    """Return the ways in, or raise ConfigError that says which settings do not fit."""
+def read_policy(values: Mapping[str, Any]) -> AuthPolicy:
+    """Return who may come in, or raise ConfigError."""
     proxies = tuple(map(ipaddress.ip_network, values["proxies"]))
     if values["proxy_user_header"] and not proxies:
         raise ConfigError("server.proxy_user_header needs server.proxies, the addresses that may set it")

@@ -18,7 +18,7 @@ from vigie.cli import server as server_command
 from vigie.cli.settings import flags
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.cluster.database import FILE as CLUSTER_FILE
-from vigie.server.run import ServerConfig
+from vigie.server.services import ServerConfig
 from vigie.simulation.cluster.history import find_head, write_history
 from vigie.simulation.cluster.live import LiveNodes
 from vigie.simulation.cluster.machines import build_machines

@@ -25,6 +25,7 @@ from vigie.server import run as server
 from vigie.server.api.prometheus.remote_backend import WriteForwarder
 from vigie.server.auth.secrets_file import SecretsError
 from vigie.server.maintenance import RetentionConfig
+from vigie.server.services import ServerConfig
 from vigie.sinks.remote_write import open_sender, read_endpoint
 from vigie.store.errors import StoreError
 from vigie.store.retention import Retention
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def serve(
-    plan: server.ServerConfig,
+    plan: ServerConfig,
     beside: server.Companion | None = None,
     last: Callable[[], object] = lambda: None,
 ) -> None:
@@ -67,7 +68,7 @@ def serve(
         os._exit(0)
 
 
-def prepare(settings: flags.Settings) -> server.ServerConfig:
+def prepare(settings: flags.Settings) -> ServerConfig:
     """Return what to run, and log as the settings say."""
     values = settings.section("server")
     logs.configure(values["log_level"], values["log_format"])
@@ -78,19 +79,19 @@ def prepare(settings: flags.Settings) -> server.ServerConfig:
     return _build_config(settings)
 
 
-def _build_config(settings: flags.Settings) -> server.ServerConfig:
+def _build_config(settings: flags.Settings) -> ServerConfig:
     values = settings.section("server")
     limits = QueryLimits(int(values["query_samples"]), int(values["query_points"]), values["query_timeout"])
     shown = {**values, **settings.section("retention")}
     flag_values = {name.replace("_", "-"): redact_url(str(value)) for name, value in shown.items()}
     data = flags.data_directory(settings, "server")
-    plan = server.ServerConfig(
+    plan = ServerConfig(
         values["listen"],
         data,
         limits,
         _read_retention(settings.section("retention")),
         flag_values,
-        doors=_auth_options.doors(values),
+        auth=_auth_options.read_policy(values),
         privacy=_auth_options.privacy(values, data),
         tls=_auth_options.tls(values),
         access_log=values["access_log"],

@@ -19,7 +19,8 @@ from vigie.common import listen
 from vigie.common.listen import local_url
 from vigie.common.token_file import load_or_create_token
 from vigie.server.http.tls import fingerprint
-from vigie.server.run import Companion, ServerConfig
+from vigie.server.run import Companion
+from vigie.server.services import ServerConfig
 
 EXAMPLE = """examples:
   vigie up                                        http://127.0.0.1:8000, with data within seconds

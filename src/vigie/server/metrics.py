@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import vigie
@@ -125,11 +125,15 @@ class QueueMetrics:
 class ServerMetrics:
     """Counts what happens, and renders it."""
 
-    def __init__(self, stored: Callable[[], tuple[int, int, int, int]], forks: Callable[[], int]) -> None:
-        """Take what tells bytes of blocks, bytes of log, damages and series, and what tells forks."""
+    def __init__(
+        self,
+        stored: Callable[[], tuple[int, int, int, int]],
+        forks: Callable[[], int],
+        tables: Sequence[Callable[[], tuple[Table, tuple[float, ...]]]] = (),
+    ) -> None:
+        """Take what returns bytes of blocks and log, damages and series; forks; and more tables."""
         self.writes = self.refused = self.write_bytes = self.samples = self.syncs = 0
-        self.tables: list[Callable[[], tuple[Table, tuple[float, ...]]]] = []  # what others say beside it
-        self._stored, self._forks = stored, forks
+        self._stored, self._forks, self._tables = stored, forks, tables
         self._asked, self._failed, self._seconds = (defaultdict[str, float](float) for _ in range(3))
         self._process = process_metrics.ProcessMetrics()
         self._table = Table("server", 1, tuple(_series()))
@@ -160,7 +164,7 @@ class ServerMetrics:
             numbers += [round(counted[kind], 6) for kind in KINDS]
         numbers += [self._forks(), self.writes, self.refused, self.write_bytes, self.samples, self.syncs]
         numbers += [blocks, log, damages, series, *self._process.values()]
-        others = [TableValues(*table(), True) for table in self.tables]
+        others = [TableValues(*table(), True) for table in self._tables]
         return [TableValues(self._table, tuple(numbers), True), *others]
 
 

@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
 
 from tests.server.asgi import Answer, call
 from tests.server.whole import whole
-from vigie.server.api.health import Readiness, check_free_space
+from vigie.server.api.health import Readiness, check_free_space, health_routes
+from vigie.server.metrics import ServerMetrics
 from vigie.store.filesystem import DiskSpace
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
@@ -25,11 +27,6 @@ def test_server_is_ready_or_says_why_not(tmp_path: Path) -> None:
 
             assert (await ask("/readyz"))[::2] == (200, b"ok\n")
             assert (await ask("/-/ready"))[::2] == (200, b"vigie server is Ready.\n")
-            readiness.checks.append(lambda: "the disk is full")
-            for path in ("/readyz", "/-/ready"):
-                hindered = await ask(path)
-                assert hindered.status == 503
-                assert hindered.json == {"ready": False, "reasons": ["the disk is full"]}
             readiness.stopping = True
             assert (await ask("/readyz")).json["reasons"] == ["the server is being stopped"]
             assert (await ask("/healthz")).status == 200
@@ -37,10 +34,18 @@ def test_server_is_ready_or_says_why_not(tmp_path: Path) -> None:
     asyncio.run(test())
 
 
+@pytest.mark.parametrize("path", ["/readyz", "/-/ready"])
+def test_check_that_fails_is_the_reason(path: str) -> None:
+    readiness = Readiness([lambda: "", lambda: "the disk is full"])
+    metrics = ServerMetrics(lambda: (0, 0, 0, 0), lambda: 0)
+    hindered = call(Starlette(routes=health_routes(metrics, readiness.reasons)), "GET", path)
+    assert hindered.status == 503
+    assert hindered.json == {"ready": False, "reasons": ["the disk is full"]}
+
+
 @pytest.mark.parametrize(("free", "full"), [(0, True), (9, True), (10, False), (900, False)])
 def test_full_disk_is_a_reason(free: int, full: bool) -> None:
-    readiness = Readiness()
-    readiness.checks.append(check_free_space(Path("/data"), lambda _: DiskSpace(free, 1000)))
+    readiness = Readiness([check_free_space(Path("/data"), lambda _: DiskSpace(free, 1000))])
     assert bool(readiness.reasons()) == full
 
 

@@ -99,7 +99,7 @@ def test_order_that_fails_is_answered_and_so_is_one_whose_node_leaves(tmp_path: 
         driver = Odd()
         async with serving(tmp_path / "s") as place:
             n1 = await linked(place, tmp_path, driver).connected()
-            assert (await asked(place, "n1/gpus/release"))[1]["error"] == "n1: it failed: no such device"
+            assert (await asked(place, "n1/gpus/release"))[1]["error"] == "n1: failed: no such device"
             session = place.hub.links._live["n1"]
             taking = asyncio.ensure_future(session.order(GPUS_TAKE, {}, seconds=3600))
             await driver.begun.wait()

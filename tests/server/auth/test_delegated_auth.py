@@ -24,7 +24,8 @@ from vigie.agent.link.delegated_requests import MAX_RUNNING, DelegatedRequests
 from vigie.cli import main
 from vigie.model import Binding
 from vigie.server.auth.authenticator import Authenticator
-from vigie.server.auth.middleware import with_auth
+from vigie.server.auth.delegated_auth import DelegatedAuth
+from vigie.server.auth.middleware import AuthMiddleware, with_auth
 from vigie.server.privacy.redactor import Privacy
 from vigie.wire.messages import MAX_MESSAGE, DelegatedRequest, DelegatedResponse
 
@@ -36,9 +37,14 @@ ME = pwd.getpwuid(os.geteuid()).pw_name
 @contextlib.asynccontextmanager
 async def vouched(directory: Path, *routes: Route) -> AsyncIterator[tuple[Place, Agent]]:
     """Give a server that hides people from each other, and an agent that vouches."""
-    async with serving(directory / "data") as place, agent(place, directory / "a", "n1") as one:
+    apps: list[AuthMiddleware] = []
+    delegated_auth = DelegatedAuth(lambda: apps[0])
+    async with (
+        serving(directory / "data", delegated_auth=delegated_auth) as place,
+        agent(place, directory / "a", "n1") as one,
+    ):
         callers = Authenticator(place.secrets, privacy=Privacy("a key"))
-        place.hub.vouching.app = with_auth([*place.hub.routes(), *routes], callers)
+        apps.append(with_auth([*place.hub.routes(), *routes], callers))
         yield place, await one.connected()
 
 
@@ -81,8 +87,8 @@ def test_nothing_is_changed_and_nobody_signs_in_on_the_word_of_a_node(tmp_path: 
 
 def test_switched_off_answers_nobody(tmp_path: Path) -> None:
     async def test() -> None:
-        async with vouched(tmp_path) as (place, one):
-            place.hub.vouching.app = None
+        async with serving(tmp_path / "data") as place, agent(place, tmp_path / "a", "n1") as one:
+            await one.connected()
             assert (await one.link.request("ada", "/api/nodes"))[0] == 403
 
     run(test())

@@ -287,8 +287,8 @@ def test_secrets_that_cannot_be_read_are_no_open_door(tmp_path: Any) -> None:
 
 
 def test_sign_ins_are_counted_and_throttling_is_an_event_that_names_no_account(secrets: Secrets) -> None:
-    callers, told = Authenticator(secrets), list[Event]()
-    callers.tell = told.append
+    told = list[Event]()
+    callers = Authenticator(secrets, record_event=told.append)
     counted = _application(callers)
     for _ in range(OF_AN_ADDRESS):
         assert _sign_in(counted, "admin", "a wrong one").status == 401

@@ -20,9 +20,10 @@ from tests.server.serving import TOKEN, Direct
 from vigie.query.limits import QueryLimits
 from vigie.server import app
 from vigie.server.app import build_remote
-from vigie.server.auth.authenticator import Authenticator, AuthPolicy, identity_of
+from vigie.server.auth.authenticator import Authenticator, AuthPolicy
 from vigie.server.auth.middleware import with_auth
 from vigie.server.auth.secrets import Secrets
+from vigie.server.http.requests import identity_of
 from vigie.server.http.routes import Operation, SocketRoute
 from vigie.server.identity import Identity
 from vigie.server.metrics import ServerMetrics

@@ -144,7 +144,7 @@ def test_link_is_closed_to_all_but_nodes_before_it_is_open(
     [
         (["--auth=never"], "loopback, always, open"),
         (["--proxies=10.0.0.0/33"], "10.0.0.0/33"),
-        (["--proxies=proxy.example"], "should be a list such as"),
+        (["--proxies=proxy.example"], "use a list such as"),
         (["--proxy-user-header=X-Remote-User"], "needs server.proxies"),
         (["--tls-key=k.pem"], "needs server.tls_cert"),
         (["--tls-cert=/nonexistent.pem"], "/nonexistent.pem"),

@@ -14,8 +14,6 @@ from tests.server.known import known_secrets
 from tests.server.serving import TOKEN, Server, listening
 from vigie.model import Binding, Event
 from vigie.query.limits import QueryLimits
-from vigie.server.api.health import Readiness
-from vigie.server.auth.authenticator import Authenticator
 from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
@@ -23,7 +21,7 @@ from vigie.server.cluster.nodes import NodeStore
 from vigie.server.http.request_log import Traffic
 from vigie.server.maintenance import RetentionConfig
 from vigie.server.privacy.redactor import Privacy
-from vigie.server.run import ServerConfig, application
+from vigie.server.services import ServerConfig, build_services
 from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
@@ -126,13 +124,18 @@ def serving_place(place: Place, privacy: Privacy | None = None) -> Iterator[tupl
     place.write()
     with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
         secrets.accounts.add("ada", "user")
-        callers = Authenticator(secrets, privacy=privacy)
         plan = ServerConfig(
-            "127.0.0.1:0", place.data, QueryLimits(), RetentionConfig(), {}, clock=lambda: NOW
+            "127.0.0.1:0",
+            place.data,
+            QueryLimits(),
+            RetentionConfig(),
+            {},
+            clock=lambda: NOW,
+            privacy=privacy or Privacy(),
         )
 
         async def made() -> Any:
-            return application(plan, callers, opened, Traffic(), Readiness())
+            return build_services(plan, secrets, opened, Traffic()).app
 
         app = asyncio.run(made())
         shown = {"ada": {"Authorization": f"Bearer {secrets.accounts.new_token('ada')}"}, "nobody": {}}

@@ -24,14 +24,12 @@ from vigie.cli._auth_options import privacy
 from vigie.cli.demo import build_cluster
 from vigie.common.config import ConfigError
 from vigie.query.limits import QueryLimits
-from vigie.server.api.health import Readiness
-from vigie.server.auth.authenticator import Authenticator
 from vigie.server.http.request_log import Traffic
 from vigie.server.identity import Identity
 from vigie.server.maintenance import RetentionConfig
 from vigie.server.privacy.host_redaction import HostRedactor
 from vigie.server.privacy.redactor import Privacy, Pseudonyms
-from vigie.server.run import ServerConfig, application
+from vigie.server.services import ServerConfig, build_services
 from vigie.simulation.cluster.history import write_history
 from vigie.simulation.cluster.machines import build_machines
 from vigie.simulation.cluster.scenario import Scenario
@@ -92,11 +90,18 @@ def everybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everybody]:
     scenario = Scenario(build_machines(16, 1), NOW, 1)
     write_history(scenario, build_cluster(scenario), data, HISTORY)
     with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
-        callers = Authenticator(secrets, privacy=Privacy("a key", own=False, hosts=True))
-        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), RetentionConfig(), {}, clock=lambda: NOW)
+        plan = ServerConfig(
+            "127.0.0.1:0",
+            data,
+            QueryLimits(),
+            RetentionConfig(),
+            {},
+            clock=lambda: NOW,
+            privacy=Privacy("a key", own=False, hosts=True),
+        )
 
         async def start() -> Any:
-            return application(plan, callers, opened, Traffic(), Readiness())
+            return build_services(plan, secrets, opened, Traffic()).app
 
         port = opened.enter_context(listening(asyncio.run(start())))
         admin = Caller(port, {"Authorization": f"Bearer {TOKEN}"})

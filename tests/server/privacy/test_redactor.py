@@ -22,8 +22,6 @@ from vigie.cli._auth_options import privacy
 from vigie.common.config import ConfigError
 from vigie.model import Binding, Event
 from vigie.query.limits import QueryLimits
-from vigie.server.api.health import Readiness
-from vigie.server.auth.authenticator import Authenticator
 from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
@@ -31,7 +29,7 @@ from vigie.server.http.request_log import Traffic
 from vigie.server.identity import Identity
 from vigie.server.maintenance import RetentionConfig
 from vigie.server.privacy.redactor import LABELS, Privacy, Pseudonyms
-from vigie.server.run import ServerConfig, application
+from vigie.server.services import ServerConfig, build_services
 from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
@@ -140,11 +138,12 @@ def everybody(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
         secrets.accounts.add("ada.l", "user")
         secrets.accounts.add("bob.m", "viewer")  # a name does not make a viewer see
-        callers = Authenticator(secrets, privacy=Privacy("a key", ["team"]))
-        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), RetentionConfig(), {})
+        plan = ServerConfig(
+            "127.0.0.1:0", data, QueryLimits(), RetentionConfig(), {}, privacy=Privacy("a key", ["team"])
+        )
 
         async def made() -> Any:
-            return application(plan, callers, opened, Traffic(), Readiness())
+            return build_services(plan, secrets, opened, Traffic()).app
 
         app = asyncio.run(made())
         tokens = {name: secrets.accounts.new_token(name) for name in ("ada.l", "bob.m")}

@@ -123,8 +123,13 @@ def test_what_an_exporter_says_is_stored_under_its_own_job_and_ends_with_the_nod
 
 def test_exporter_that_the_server_scrapes_itself_is_not_stored_twice(tmp_path: Path) -> None:
     async def test() -> None:
-        async with serving(tmp_path / "s") as place, agent(place, tmp_path, "n1") as n1:
-            place.hub.scraped = lambda instance, job: (instance, job) == ("n1", "node-exporter")
+        def is_scraped(instance: str, job: str) -> bool:
+            return (instance, job) == ("n1", "node-exporter")
+
+        async with (
+            serving(tmp_path / "s", is_scraped=is_scraped) as place,
+            agent(place, tmp_path, "n1") as n1,
+        ):
             made = n1.send(1.0)
             n1.send(1.0, 7.0, at=made, table=EXPORTED)
             await n1.acknowledged()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +34,15 @@ READY = Operation(
 class Readiness:
     """Asks what the work depends on; nothing of it may wait."""
 
-    def __init__(self) -> None:
-        self.checks: list[Check] = []  # each says what is wrong, or nothing
+    def __init__(self, checks: Sequence[Check] = ()) -> None:
+        self._checks = checks  # each returns what is wrong, or nothing
         self.stopping = False
 
     def reasons(self) -> list[str]:
         """Return why the server cannot do its work; none when it can."""
         if self.stopping:
             return ["the server is being stopped"]
-        return [reason for check in self.checks if (reason := check())]
+        return [reason for check in self._checks if (reason := check())]
 
 
 def check_free_space(directory: Path, space: Callable[[Path], DiskSpace] = disk_space) -> Check:

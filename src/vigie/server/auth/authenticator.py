@@ -17,7 +17,6 @@ from vigie.server.auth.errors import HOW, AuthError
 from vigie.server.auth.login_throttle import LoginThrottle
 from vigie.server.auth.origin import Network, client_of, from_proxy, not_local
 from vigie.server.auth.secrets import Secrets
-from vigie.server.http.requests import IDENTITY
 from vigie.server.identity import Identity
 from vigie.server.metrics import AuthMetrics
 from vigie.server.privacy.redactor import Privacy
@@ -54,15 +53,16 @@ class Authenticator:
     def __init__(
         self,
         secrets: Secrets,
-        doors: AuthPolicy | None = None,
+        policy: AuthPolicy | None = None,
         throttle: LoginThrottle | None = None,
         waiting: int = WAITING,
         privacy: Privacy | None = None,
+        record_event: Callable[[Event], None] = lambda _: None,
+        simulated: bool = False,
     ) -> None:
-        self.secrets, self.doors = secrets, doors or AuthPolicy()
+        self.secrets, self.policy = secrets, policy or AuthPolicy()
         self.privacy, self.counts = privacy or Privacy(), AuthMetrics()
-        self.tell: Callable[[Event], None] = lambda _: None
-        self.simulated = False  # whether what they see is real
+        self.simulated, self._record_event = simulated, record_event
         self._throttle = throttle or LoginThrottle()
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._waiting, self._most = 0, waiting
@@ -91,7 +91,7 @@ class Authenticator:
         known = self.secrets.recall(name, password)
         if known:
             return known
-        address = client_of(connection, self.doors.proxies)
+        address = client_of(connection, self.policy.proxies)
         wait = self._throttle.wait(address, name)
         if wait or self._waiting >= self._most:
             self._throttled(address, name, wait)
@@ -118,29 +118,25 @@ class Authenticator:
         if wait and self._throttle.news(address, name):
             what = f"too many sign-ins from {address or 'nowhere'} failed: none is looked at for {wait} s"
             now = time.time_ns() // 1_000_000
-            self.tell(Event("sign_in_throttled", now, what, {"address": address}, severity="warning"))
+            self._record_event(
+                Event("sign_in_throttled", now, what, {"address": address}, severity="warning")
+            )
 
     def _proxy_user(self, connection: HTTPConnection) -> str:
-        if not self.doors.user_header or not from_proxy(connection, self.doors.proxies):
+        if not self.policy.user_header or not from_proxy(connection, self.policy.proxies):
             return ""
-        names = connection.headers.getlist(self.doors.user_header)
+        names = connection.headers.getlist(self.policy.user_header)
         if len(names) > 1:
-            raise AuthError(401, f"the header {self.doors.user_header} came more than once")
+            raise AuthError(401, f"the header {self.policy.user_header} came more than once")
         return names[0].strip() if names else ""
 
     def _stranger(self, connection: HTTPConnection) -> Caller:
-        if self.doors.auth == "open":
+        if self.policy.auth == "open":
             return Caller(ANYBODY, shown=False)
-        why = "here" if self.doors.auth == "always" else not_local(connection, self.doors.names)
+        why = "here" if self.policy.auth == "always" else not_local(connection, self.policy.names)
         if why:
             raise AuthError(401, f"{why} you have to say who you are: {HOW}")
         return Caller(ANYBODY, shown=False)
-
-
-def identity_of(connection: HTTPConnection) -> Identity:
-    """Return who makes a request that was let through."""
-    identity: Identity = connection.scope[IDENTITY]
-    return identity
 
 
 def _pair(given: str) -> tuple[str, str]:

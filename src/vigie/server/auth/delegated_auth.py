@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,12 +19,14 @@ LARGEST = MAX_MESSAGE - 65536  # bytes of an answer
 class DelegatedAuth:
     """The application, for callers of whom an agent says who they are."""
 
-    def __init__(self) -> None:
-        self.app: AuthMiddleware | None = None  # nothing: nobody is answered
+    def __init__(self, app: Callable[[], AuthMiddleware | None] = lambda: None) -> None:
+        """Take what returns the application, or nothing where agents may not vouch."""
+        self._app = app
 
     async def answer(self, ask: DelegatedRequest) -> DelegatedResponse:
         """Return the answer to a question."""
-        if self.app is None:
+        app = self._app()
+        if app is None:
             return DelegatedResponse(
                 ask.number, 403, b"this server answers nobody for whom an agent vouches\n"
             )
@@ -42,7 +45,7 @@ class DelegatedAuth:
             "client": None,
             "server": None,
         }
-        await self.app.vouched(Identity("user", ask.user), scope, collected.receive, collected.send)
+        await app.vouched(Identity("user", ask.user), scope, collected.receive, collected.send)
         if len(collected.body) > LARGEST:
             return DelegatedResponse(
                 ask.number, 413, b"the answer is too large for the link: ask for less at a time\n"

@@ -15,12 +15,12 @@ from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 import vigie
-from vigie.server.auth.authenticator import COOKIE, Authenticator, identity_of
+from vigie.server.auth.authenticator import COOKIE, Authenticator
 from vigie.server.auth.errors import AuthError, auth_error_response
 from vigie.server.auth.origin import is_encrypted, same_origin
 from vigie.server.auth.tokens import LINK_SECONDS, SESSION_SECONDS
 from vigie.server.http.html import STYLE, page_headers
-from vigie.server.http.requests import BodyTooLargeError, read_body
+from vigie.server.http.requests import BodyTooLargeError, identity_of, read_body
 from vigie.server.http.responses import error_response
 from vigie.server.http.routes import (
     FORM,
@@ -158,7 +158,7 @@ class LoginRoutes:
         given = LoginForm()
         try:
             given = _given(await read_body(request, MAX_CREDENTIALS), by_form)
-            if same_origin(request.headers, self._callers.doors.names) is False:
+            if same_origin(request.headers, self._callers.policy.names) is False:
                 raise AuthError(403, "this sign-in comes from a page of another server")
             identity = await self._callers.sign_in(request, given.name, given.password)
         except AuthError as refused:
@@ -192,7 +192,7 @@ class LoginRoutes:
         return Response(msgspec.json.encode(session), headers={"Cache-Control": "no-store"}, media_type=JSON)
 
     def _opened(self, request: Request, response: Response, session: str) -> Response:
-        secure = is_encrypted(request, self._callers.doors.proxies)
+        secure = is_encrypted(request, self._callers.policy.proxies)
         response.headers.update({name: HEADERS[name] for name in ("Cache-Control", "Referrer-Policy")})
         response.set_cookie(COOKIE, session, SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
         return response

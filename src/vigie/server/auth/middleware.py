@@ -85,7 +85,7 @@ class AuthMiddleware:
             if shown:
                 raise AuthError(403, f"this needs the role {rule.least}, and yours is {identity.role}")
             raise AuthError(401, f"this needs the role {rule.least}: {HOW}")
-        ours = same_origin(connection.headers, self._callers.doors.names)
+        ours = same_origin(connection.headers, self._callers.policy.names)
         if rule.changes and by_itself and not ours:
             raise AuthError(403, "a browser's sign-in changes something only from a page of this server")
         self._let_in(scope, identity)

@@ -40,9 +40,8 @@ MAX_PATH = 300  # letters of a path
 class Traffic:
     """Counts requests by route and status; both are few, whatever is asked for."""
 
-    def __init__(self, log: AccessLog | None = None) -> None:
-        self.connections: Callable[[], int] = lambda: 0
-        self._log = log
+    def __init__(self, log: AccessLog | None = None, connections: Callable[[], int] = lambda: 0) -> None:
+        self._log, self._connections = log, connections
         self._running = 0
         self._requests: defaultdict[tuple[str, str], int] = defaultdict(int)
         self._seconds: defaultdict[str, float] = defaultdict(float)
@@ -86,7 +85,7 @@ class Traffic:
         if series != self._table.series:
             self._table = Table(self._table.source, self._table.version + 1, series)
         spent = (round(value, 6) for value in seconds.values())
-        return self._table, (*requests.values(), *spent, *sent.values(), self._running, self.connections())
+        return self._table, (*requests.values(), *spent, *sent.values(), self._running, self._connections())
 
     def _note(self, scope: Scope, status: int, size: int, seconds: float) -> None:
         route = scope.get(ROUTE) or OTHER

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from vigie.query.errors import BadDataError, QueryError
 from vigie.query.functions.number_format import parse_number
@@ -21,6 +21,7 @@ from vigie.query.parser.parse import parse_selector
 from vigie.query.parser.regex_limits import check_regexes
 from vigie.query.storage import Matcher
 from vigie.server.http.responses import Body
+from vigie.server.identity import Identity
 
 IDENTITY = "vigie.identity"  # where the scope of a request has who is calling
 DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
@@ -42,6 +43,12 @@ _UNITS = {
 _DURATION = re.compile("".join(rf"(?:(\d+){unit})?" for unit in _UNITS), re.ASCII)
 MAX_FORM = 10 << 20  # bytes, as in Prometheus
 BODY_SECONDS = 60.0
+
+
+def identity_of(connection: HTTPConnection) -> Identity:
+    """Return who makes a request that was let through."""
+    identity: Identity = connection.scope[IDENTITY]
+    return identity
 
 
 def parse_limit(given: Parameters) -> int:

@@ -86,7 +86,7 @@ class LinkServices(NamedTuple):
     activity: ActivityLog
     scraped: Callable[[str, str], bool]  # whether we scrape this instance and job ourselves
     bindings: BindingStore
-    vouching: DelegatedAuth
+    delegated_auth: DelegatedAuth
     pass_on: FrameSink | None = None
 
 
@@ -194,7 +194,7 @@ class LinkSession:
         task.add_done_callback(self._questions.discard)
 
     async def _answer(self, ask: DelegatedRequest) -> None:
-        answer = await self._shared.vouching.answer(ask)
+        answer = await self._shared.delegated_auth.answer(ask)
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the link was cut meanwhile
             await self._say(answer)
 

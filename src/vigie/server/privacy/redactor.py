@@ -6,6 +6,7 @@ with a key of this server, so that nobody can try names until one fits.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -213,14 +214,28 @@ class Privacy:
     """Says what a caller may see; without a key, everything."""
 
     def __init__(
-        self, key: str = "", labels: Collection[str] = (), *, own: bool = True, hosts: bool = False
+        self,
+        key: str = "",
+        labels: Collection[str] = (),
+        *,
+        own: bool = True,
+        hosts: bool = False,
+        jobs_of: Callable[[str], Collection[str]] = lambda _: (),
+        known_hosts: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        """Take a key of the server, labels to hide besides, and what is hidden: other people, hosts."""
-        self.jobs_of: Callable[[str], Collection[str]] = lambda _: ()
-        self.hosts: Callable[[], Collection[str]] = lambda: ()  # names and addresses of all that are known
+        """Take a key, more labels to hide, what is hidden (other people, hosts), and lookups."""
+        self.jobs_of, self.hosts = jobs_of, known_hosts
         self.own, self.hides_hosts = bool(key) and own, bool(key) and hosts
         self._key = key.encode()
         self._labels = {**LABELS, **dict.fromkeys(labels, "hidden")}
+
+    def with_lookups(
+        self, jobs_of: Callable[[str], Collection[str]], known_hosts: Callable[[], Collection[str]]
+    ) -> Privacy:
+        """Return the same with what finds a user's jobs, and names and addresses of all hosts."""
+        found = copy.copy(self)
+        found.jobs_of, found.hosts = jobs_of, known_hosts
+        return found
 
     @property
     def hides(self) -> bool:

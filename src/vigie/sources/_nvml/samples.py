@@ -111,7 +111,7 @@ def read_samples(host: Host, readers: Sequence[GpuReader], *, listen: bool = Fal
             host.note(f"GPU {gpu.index}", gpu.lost or question.error)
             continue
         samples += question.result.samples
-        for reason in question.result.absent:
+        for reason in question.result.missing:
             absent.setdefault(reason, []).append(gpu.index)
     for index, error in driver.unidentified().items():
         host.note(f"GPU {index}", error)

@@ -12,7 +12,10 @@ from typing import Any, TypeVar
 from vigie.agent.collector import Collector
 from vigie.agent.scrubber import scrub
 from vigie.agent.source_reader import Outcome, SourceReader
+from vigie.sources.core.dbus import BusCall
+from vigie.sources.core.ethtool import Ethtool
 from vigie.sources.core.host import HostRoots, Statvfs, SystemCalls
+from vigie.sources.core.netlink import Qdisc
 from vigie.sources.core.timex import Timex
 from vigie.sources.core.tree import Note, ReadFile, Tree
 
@@ -157,6 +160,23 @@ class RecordingCalls(SystemCalls):
         result = super().statvfs(path)
         self._recording.calls.setdefault("statvfs", {})[path] = result
         return result
+
+    def ethtool(self, device: str) -> Ethtool:
+        """Tell an interface's driver."""
+        result = super().ethtool(device)
+        self._recording.calls.setdefault("ethtool", {})[device] = result
+        return result
+
+    def qdiscs(self) -> list[Qdisc]:
+        """Tell the queueing disciplines."""
+        return self._record("qdiscs", super().qdiscs())
+
+    def bus(self, address: str, calls: Sequence[BusCall]) -> list[Any]:
+        """Ask on a bus."""
+        results = super().bus(address, calls)
+        recorded = self._recording.calls.setdefault("bus", {})
+        recorded.update({each.text: result for each, result in zip(calls, results, strict=True)})
+        return results
 
     def _record(self, call: str, result: T) -> T:
         self._recording.calls[call] = result

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         report(flags.node_name(settings), readings)
         if settings.left_out:
-            names = ",".join(source.name for source in settings.left_out)
+            names = ",".join(settings.left_out)
             print(f"\nnot asked for\n  {names} (vigie agent --with-sources {names})")
         print("\nthe agent here")
         for line in _told(running):

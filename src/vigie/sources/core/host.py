@@ -6,13 +6,18 @@ import importlib
 import os
 import time
 from collections import deque
-from collections.abc import Mapping
-from typing import Any, Callable, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from vigie.model import Binding, Event, EventChange, Phase
 from vigie.sources.core.driver import GpuDriver
 from vigie.sources.core.timex import Timex, adjtimex
 from vigie.sources.core.tree import FileBudget, Tree, read_page, to_printable
+
+if TYPE_CHECKING:
+    from vigie.sources.core.dbus import BusCall
+    from vigie.sources.core.ethtool import Ethtool
+    from vigie.sources.core.netlink import Qdisc
 
 MAX_NOTES = 32
 MAX_BINDINGS = 1024  # per source and machine
@@ -71,6 +76,26 @@ class SystemCalls:
             s.f_ffree,
             bool(s.f_flag & os.ST_RDONLY),
         )
+
+    # Imported when called: only sources that are off by default call them.
+
+    def ethtool(self, device: str) -> Ethtool:
+        """Return what an interface's driver tells, or raise OSError."""
+        from vigie.sources.core.ethtool import ethtool
+
+        return ethtool(device)
+
+    def qdiscs(self) -> list[Qdisc]:
+        """Return the root queueing disciplines of all interfaces, or raise OSError."""
+        from vigie.sources.core.netlink import qdiscs
+
+        return qdiscs()
+
+    def bus(self, address: str, calls: Sequence[BusCall]) -> list[Any]:
+        """Return the answers to some calls on a D-Bus socket, None for one refused, or raise OSError."""
+        from vigie.sources.core.dbus import call
+
+        return call(address, calls)
 
 
 class HostRoots(NamedTuple):

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import pkgutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import vigie.sources
 from vigie.sources.core.source import Source
@@ -17,11 +17,24 @@ class InvalidSourceError(Exception):
     """A file without a valid source; the message says which and why."""
 
 
-def load_builtin() -> Iterator[Source]:
-    """Yield the built-in sources."""
-    for module in pkgutil.iter_modules(vigie.sources.__path__):
+def load_builtin(asked_for: Collection[str] | None = None) -> Iterator[Source]:
+    """Yield the sources of this package; of the optional ones all, or only those asked for by name."""
+    for name in _modules(vigie.sources.__path__):
+        yield importlib.import_module(f"vigie.sources.{name}").SOURCE
+    for name in optional_names():
+        if asked_for is None or name in asked_for:
+            yield importlib.import_module(f"vigie.sources.optional.{name}").SOURCE
+
+
+def optional_names() -> list[str]:
+    """Return the names of the sources that are off unless asked for, without importing any."""
+    return list(_modules(os.path.join(path, "optional") for path in vigie.sources.__path__))
+
+
+def _modules(path: Iterable[str]) -> Iterator[str]:
+    for module in pkgutil.iter_modules(path):
         if not module.ispkg and not module.name.startswith("_"):
-            yield importlib.import_module(f"vigie.sources.{module.name}").SOURCE
+            yield module.name
 
 
 def load_directory(directory: str) -> Iterator[Source]:
@@ -32,9 +45,12 @@ def load_directory(directory: str) -> Iterator[Source]:
             yield _load(os.path.join(directory, name))
 
 
-def find_sources(directories: Iterable[str] = ()) -> list[Source]:
-    """Return all sources by name. A file in a directory replaces the built-in source of that name."""
-    found: dict[str, Source] = {source.name: source for source in load_builtin()}
+def find_sources(directories: Iterable[str] = (), asked_for: Collection[str] | None = None) -> list[Source]:
+    """Return all sources by name; a file of the operator's replaces ours of the same name.
+
+    Given which are asked for, the other optional ones are left out, and not imported.
+    """
+    found: dict[str, Source] = {source.name: source for source in load_builtin(asked_for)}
     for directory in directories:
         found.update((source.name, source) for source in load_directory(directory))
     return sorted(found.values(), key=lambda source: source.name)

@@ -11,9 +11,13 @@ import errno
 import json
 import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
+from vigie.sources.core.dbus import BusCall
+from vigie.sources.core.ethtool import Ethtool, EthtoolLink
 from vigie.sources.core.host import Host, HostRoots, Statvfs, SystemCalls
+from vigie.sources.core.netlink import Qdisc
 from vigie.sources.core.timex import Timex
 from vigie.sources.core.tree import FileBudget, Note, ReadFile, Tree
 
@@ -107,6 +111,23 @@ class ReplayedCalls(SystemCalls):
         if path not in answers:
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return Statvfs(*answers[path])
+
+    def ethtool(self, device: str) -> Ethtool:
+        """Return what the recorded driver told; an interface that was not recorded has no such thing."""
+        answers = self._answer("ethtool")
+        if device not in answers:
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), device)
+        answer = Ethtool(*answers[device])
+        return answer._replace(link=EthtoolLink(*answer.link) if answer.link else None)
+
+    def qdiscs(self) -> list[Qdisc]:
+        """Return the recorded disciplines."""
+        return [Qdisc(*each) for each in self._answer("qdiscs")]
+
+    def bus(self, address: str, calls: Sequence[BusCall]) -> list[Any]:  # noqa: ARG002 - one bus is recorded
+        """Return the recorded answers; a call that was not recorded is refused."""
+        answers = self._answer("bus")
+        return [answers.get(each.text) for each in calls]
 
     def _answer(self, call: str) -> Any:
         if call not in self._answers:

@@ -63,3 +63,17 @@ def test_garbled_count_costs_only_itself(machine: Machine, samples: Samples) -> 
 def test_a_machine_without_ecc_says_so(machine: Machine, samples: Samples) -> None:
     with pytest.raises(Unavailable, match="EDAC"):
         samples(SOURCE, machine("-- sys/devices/system/edac/mc/uevent --\n"))
+
+
+def test_a_modules_label_is_spelled_as_node_exporter_does(machine: Machine, samples: Samples) -> None:
+    odd = ONE.replace("P0_DIMM_F1", "CPU#1csrow0channel5").replace("ch5_ce_count", "ch5_ue_count")
+    series = (
+        'node_edac_channel_uncorrectable_errors_total{controller="0",csrow="0",channel="5",'
+        'dimm_label="CPU1_csrow0_channel5"}'
+    )
+    assert samples(SOURCE, machine(odd))[series] == 2
+
+
+def test_a_module_without_a_label_is_unknown(machine: Machine, samples: Samples) -> None:
+    found = samples(SOURCE, machine(ONE.replace("P0_DIMM_F1", "")))
+    assert CHANNEL.replace("P0_DIMM_F1", "unknown") in found

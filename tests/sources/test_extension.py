@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -69,3 +72,30 @@ def test_file_without_a_source_is_named(tmp_path: Path, code: str, why: str) -> 
     (tmp_path / "broken.py").write_text(code)
     with pytest.raises(registry.InvalidSourceError, match=rf"broken\.py.*{why}"):
         registry.find_sources([str(tmp_path)])
+
+
+def test_sources_that_are_off_are_not_imported() -> None:
+    program = """
+import sys
+from vigie.cli.settings import flags
+import argparse
+parser = argparse.ArgumentParser()
+flags.add_arguments(parser, "agent")
+settings = flags.resolve(parser.parse_args(sys.argv[1:]))
+print(*[name for name in sys.modules if name.startswith("vigie.sources.optional.")])
+print(*settings.left_out)
+"""
+    run = partial(subprocess.run, capture_output=True, text=True, check=True)
+    nothing, left_out = run([sys.executable, "-c", program]).stdout.split("\n")[:2]
+    assert nothing == ""
+    assert set(registry.optional_names()) <= set(left_out.split())
+    one = run([sys.executable, "-c", program, "--with-sources=zoneinfo", "--option=systemd.details=on"])
+    imported = one.stdout.split("\n")[0].split()
+    assert {name.rpartition(".")[2] for name in imported} == {"zoneinfo", "systemd"}
+
+
+def test_an_optional_source_is_off_and_called_as_its_file_is() -> None:
+    found = {source.name: source for source in registry.load_builtin()}
+    assert {name: found[name].default for name in registry.optional_names()} == dict.fromkeys(
+        registry.optional_names(), False
+    )

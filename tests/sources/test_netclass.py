@@ -25,7 +25,7 @@ def test_what_the_files_say_is_told(machine: Machine, samples: Samples) -> None:
     found = samples(SOURCE, machine(interface("eth0", speed="100000", dev_id="0x1f", type="1")))
     assert found == {
         'node_network_up{device="eth0"}': 1,
-        'node_network_info{device="eth0",operstate="up"}': 1,
+        'node_network_info{device="eth0",operstate="up",adminstate="up"}': 1,
         'node_network_iface_id{device="eth0"}': 4,
         'node_network_flags{device="eth0"}': 0x1003,
         'node_network_carrier_changes_total{device="eth0"}': 3,
@@ -119,7 +119,7 @@ def test_setting_changed_by_a_person_shows_at_the_next_read(
     (tmp_path / "sys/class/net/eth0/ifalias").write_text("new")
     (tmp_path / "sys/class/net/eth0/tx_queue_len").write_text("77")
     found = samples(SOURCE, host)
-    assert found['node_network_info{device="eth0",operstate="up",ifalias="new"}'] == 1
+    assert found['node_network_info{device="eth0",operstate="up",adminstate="up",ifalias="new"}'] == 1
     assert found['node_network_transmit_queue_length{device="eth0"}'] == 77
 
 

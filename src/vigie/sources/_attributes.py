@@ -74,7 +74,7 @@ class AttributeFamily(dict[str, Optional[Metric]]):
 
     def __missing__(self, word: str) -> Metric | None:
         clean = word.replace("-", "_")
-        fits = clean.isascii() and f"_{clean}".isidentifier()
+        fits = bool(clean) and clean.isascii() and f"_{clean}".isidentifier()
         metric = self.row.expand(clean) if fits else None
         if len(self) < MAX_MEMBERS:
             self[word] = metric

@@ -63,7 +63,7 @@ METRICS = (
     INFO := info(
         "node_disk_info",
         "Device numbers, path, model and serial number of the disk.",
-        *("device", "major", "minor", "path", "wwn", "model", "serial", "revision"),
+        *("device", "major", "minor", "path", "wwn", "model", "serial", "revision", "rotational"),
     ),
     FILESYSTEM := info(
         "node_disk_filesystem_info",
@@ -156,7 +156,8 @@ def _read_facts(host: Host, device: str, major: str, minor: str) -> Iterator[Sam
         "ID_SERIAL_SHORT", ""
     )  # the first is printed on the label
     path, wwn, model, revision = values("ID_PATH", "ID_WWN", "ID_MODEL", "ID_REVISION")
-    yield INFO, (device, major, minor, path, wwn, model, serial, revision), 1
+    rotational = host.sys.read_text(f"block/{device}/queue/rotational") or ""
+    yield INFO, (device, major, minor, path, wwn, model, serial, revision, to_printable(rotational)), 1
     if udev.get("ID_FS_TYPE"):
         yield FILESYSTEM, (device, *values("ID_FS_TYPE", "ID_FS_USAGE", "ID_FS_UUID", "ID_FS_VERSION")), 1
     if udev.get("DM_NAME"):

@@ -37,12 +37,17 @@ METRICS = (
         "Correctable memory errors by channel, with the label of the DIMM.",
         *CHANNEL,
     ),
+    CHANNEL_UNCORRECTED := counter(
+        "node_edac_channel_uncorrectable_errors_total",
+        "Uncorrectable memory errors by channel, if the driver reports them.",
+        *CHANNEL,
+    ),
 )
 
 TOP = "devices/system/edac/mc"
 CONTROLLER = re.compile(r"^mc(\d+)$")
 ROW = re.compile(r"^csrow(\d+)$")
-CHANNEL_COUNT = re.compile(r"^ch(\d+)_ce_count$")
+CHANNEL_COUNT = re.compile(r"^ch(\d+)_(ce|ue)_count$")
 
 
 class ChipRow(NamedTuple):
@@ -50,7 +55,7 @@ class ChipRow(NamedTuple):
 
     labels: tuple[str, str]
     path: str
-    channels: list[tuple[tuple[str, ...], str]]
+    channels: list[tuple[Metric, tuple[str, ...], str]]
 
 
 class EdacLayout(NamedTuple):
@@ -76,14 +81,14 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _read_row(host: Host, row: ChipRow) -> Iterator[Sample]:
-    corrected = read_count(host, f"{row.path}/ce_count")
-    yield ROW_CORRECTED, row.labels, corrected
-    yield ROW_UNCORRECTED, row.labels, read_count(host, f"{row.path}/ue_count")
+    counts = [read_count(host, f"{row.path}/ce_count"), read_count(host, f"{row.path}/ue_count")]
+    yield ROW_CORRECTED, row.labels, counts[0]
+    yield ROW_UNCORRECTED, row.labels, counts[1]
     # A row is the sum of its channels, so these are read only when it changed.
     before, samples = host.cache.get(row.path, (None, []))
-    if corrected is None or before != corrected:
-        samples = [(CHANNEL_CORRECTED, labels, read_count(host, path)) for labels, path in row.channels]
-        host.cache[row.path] = (corrected, samples)
+    if None in counts or before != counts:
+        samples = [(metric, labels, read_count(host, path)) for metric, labels, path in row.channels]
+        host.cache[row.path] = (counts, samples)
     yield from samples
 
 
@@ -107,10 +112,16 @@ def _build_layout(host: Host, names: list[str]) -> EdacLayout:
 def _build_row(host: Host, labels: tuple[str, str], path: str) -> ChipRow:
     row = ChipRow(labels, path, [])
     for file in filter(None, map(CHANNEL_COUNT.match, host.sys.list_names(path))):
-        channel = file.group(1)
-        dimm = read_label(host, f"{path}/ch{channel}_dimm_label")
-        row.channels.append(((*labels, channel, dimm), f"{path}/{file.group()}"))
+        channel, kind = file.groups()
+        dimm = _dimm(read_label(host, f"{path}/ch{channel}_dimm_label"))
+        metric = CHANNEL_CORRECTED if kind == "ce" else CHANNEL_UNCORRECTED
+        row.channels.append((metric, (*labels, channel, dimm), f"{path}/{file.group()}"))
     return row
+
+
+def _dimm(text: str) -> str:
+    """Return the label of a module as node exporter spells it."""
+    return text.replace("#", "").replace("csrow", "_csrow").replace("channel", "_channel") or "unknown"
 
 
 SOURCE = Source("edac", METRICS, read)

@@ -22,6 +22,7 @@ METRICS = (
         "broadcast",
         "duplex",
         "operstate",
+        "adminstate",
         "ifalias",
     ),
     SPEED := gauge("node_network_speed_bytes", "Negotiated speed in bytes per second.", "device"),
@@ -71,9 +72,14 @@ NUMBERS = {
     "tx_queue_len": QUEUE,
     "type": TYPE,
 }
-LABELS = ("address", "broadcast", "duplex", "operstate", "ifalias")
+LABELS = ("address", "broadcast", "duplex", "operstate", "adminstate", "ifalias")
+IFF_UP = 1
 FLAGS_ONLY = ("flags",)
-ATTRIBUTES = (*LABELS, "speed", *(name for name in NUMBERS if name != "flags"))
+ATTRIBUTES = (
+    *(name for name in LABELS if name != "adminstate"),
+    "speed",
+    *(name for name in NUMBERS if name != "flags"),
+)
 
 MEGABIT = 125_000  # bytes
 UNKNOWN_SPEEDS = ("-1", "4294967295")
@@ -120,6 +126,7 @@ def _build_samples(host: Host, name: str, path: str, texts: dict[str, str]) -> I
     device = (name,)
     if "operstate" in texts:
         yield UP, device, int(texts["operstate"] == "up")
+    texts["adminstate"] = _admin_state(texts.get("flags", ""))
     yield INFO, (name, *[texts.pop(label, "") for label in LABELS]), 1
     speed = texts.pop("speed", "")
     if speed and speed not in UNKNOWN_SPEEDS:
@@ -134,6 +141,14 @@ def _build_samples(host: Host, name: str, path: str, texts: dict[str, str]) -> I
             yield SPEED, device, value * MEGABIT
         else:
             yield NUMBERS[attribute], device, value
+
+
+def _admin_state(flags: str) -> str:
+    """Return the administrative state, empty if the flags are invalid."""
+    try:
+        return "up" if int(flags, 16) & IFF_UP else "down"
+    except ValueError:
+        return ""
 
 
 def _read_attributes(host: Host, path: str, before: Interface) -> tuple[dict[str, str], list[str]]:

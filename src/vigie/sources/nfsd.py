@@ -51,7 +51,7 @@ FIGURES = (
 V4 = (
     "- - - Access Close Commit Create DelegPurge DelegReturn GetAttr GetFH Link Lock Lockt Locku Lookup "
     "LookupRoot Nverify Open OpenAttr OpenConfirm OpenDgrd PutFH - - Read ReadDir ReadLink Remove Rename "
-    "Renew RestoreFH SaveFH SecInfo SetAttr - - Verify Write RelLockOwner"
+    "Renew RestoreFH SaveFH SecInfo SetAttr SetClientID SetClientIDConfirm Verify Write RelLockOwner"
 )
 PROTOCOLS = (
     ("proc2", "2", V2.replace("Null", TRAILING_COLUMNS).split()),

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources.interrupts import SOURCE
+from vigie.sources.optional.interrupts import SOURCE
 
 ARCHIVE = """-- proc/interrupts --
             CPU0       CPU2

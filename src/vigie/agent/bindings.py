@@ -15,6 +15,7 @@ MAX_NODE_BINDINGS = 2048  # per node
 WORD, FACT, FACTS = 253, 200, 8  # characters of a name, characters of a fact, facts of a binding
 MAX_ENDED = 1024  # most recently ended bindings
 JITTER_MS = 1000  # difference at which two start times still mean the same start
+QUEUE = "queue"  # resource of a pending job
 
 Key = tuple[str, str, str]
 
@@ -50,6 +51,14 @@ class BindingTracker:
         if series != self._table.series:
             self._table = Table("bindings", self._table.version + 1, series)
         return self._table, (1.0,) * len(series)
+
+    def jobs(self) -> dict[str, list[str]]:
+        """Return the jobs that hold each resource of this node now."""
+        found: dict[str, list[str]] = {}
+        for binding in self._read_sources().values():
+            if binding.holder_kind == "job" and binding.resource != QUEUE:
+                found.setdefault(binding.resource, []).append(binding.holder)
+        return found
 
     def _read_sources(self) -> dict[Key, Binding]:
         """Return the bindings of all sources. The first source wins for equal ones."""

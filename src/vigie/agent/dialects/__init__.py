@@ -1,0 +1,1 @@
+"""Names that other exporters give to what we measure, on request: one file for each of them."""

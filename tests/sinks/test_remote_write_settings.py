@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.sinks.peer import Peer
 from vigie.cli import main, parser_of
 from vigie.cli.settings import flags
 from vigie.common.config import ConfigError
 from vigie.common.endpoint import Secret, TlsOptions
-from vigie.sinks.remote_write import read_endpoint, read_options
+from vigie.model import Frame, Table, gauge
+from vigie.sinks.remote_write import SINK, read_endpoint, read_options
 
 FILE = """[remote_write]
 url = "https://me:sesame@peer/push"
@@ -64,3 +66,13 @@ def test_config_show_hides_a_password(
 def test_what_cannot_be_used_is_said_with_its_cure(tmp_path: Path, line: str, cure: str) -> None:
     with pytest.raises(ConfigError, match=cure):
         settings(tmp_path, f"[remote_write]\n{line}\n")
+
+
+def test_a_port_is_appended_to_the_instance(tmp_path: Path) -> None:
+    with Peer() as peer:
+        text = f'[remote_write]\nurl = "{peer.url}"\ninstance_port = 9100\nbatch_seconds = 0\n'
+        opened = SINK.open(settings(tmp_path, text).effective, "n1", tmp_path)
+        assert opened
+        opened.write(Frame(1000, ((Table("t", 1, ((gauge("node_load1", ""), ()),)), (1.0,)),)))
+        peer.wait(lambda: bool(peer.values(instance="n1:9100")))
+        opened.close()

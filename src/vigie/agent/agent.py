@@ -13,9 +13,11 @@ from typing import Any, NamedTuple, Protocol
 
 from vigie.agent.bindings import BindingTracker
 from vigie.agent.collector import Collector
+from vigie.agent.dialects.catalog import build
 from vigie.agent.events.state_file import EventStateFile
 from vigie.agent.events.tracker import EventTracker
 from vigie.agent.http import server, unix_socket
+from vigie.agent.http.exporter_ports import EXPORTER_PORTS
 from vigie.agent.http.gpu_commands import GpuCommands
 from vigie.agent.http.handlers import Handlers
 from vigie.agent.http.unix_handlers import UnixHandlers
@@ -86,6 +88,8 @@ class AgentConfig(NamedTuple):
     relay: ExporterRelay | None = None
     socket: Path | None = None  # for commands on this machine
     state_file: Path | None = None  # state of events across restarts
+    dialects: Sequence[str] = ()
+    exporter_ports: Sequence[int] = ()  # in the order of EXPORTER_PORTS
 
 
 async def run(config: AgentConfig) -> None:
@@ -95,13 +99,15 @@ async def run(config: AgentConfig) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     clock = SystemClock()
     bindings = BindingTracker(config.collector.readers, config.links)
-    events = EventTracker(config.collector.readers, config.links, EventStateFile(config.state_file))
+    dialects = build(config.dialects, config.collector.readers, bindings, clock)
+    listeners = [*config.links, *dialects.listeners]
+    events = EventTracker(config.collector.readers, listeners, EventStateFile(config.state_file))
     consumers: list[Consumer] = [*config.sinks, *config.links, bindings, events]
     if config.relay:
         consumers.append(config.relay)
     loop = Loop(config.collector, clock, cadence=config.cadence, consumers=consumers)
     outcomes = SourceOutcomes(config.collector.readers)
-    tables = [outcomes.table, bindings.table, events.table, *config.tables]
+    tables = [outcomes.table, bindings.table, events.table, *dialects.tables, *config.tables]
     host, port = split_address(config.listen)
     handlers = Handlers(
         config.node,
@@ -114,11 +120,13 @@ async def run(config: AgentConfig) -> None:
     )
     if config.sinks or config.links:
         loop.tables = [handlers.agent_table, *tables]  # otherwise unused: a scrape builds its own
-    server = await _listen(handlers, host, port)
+    servers = [await _listen(handlers.answer, host, port)]
+    for exporter, its_port in zip(EXPORTER_PORTS, config.exporter_ports, strict=False):
+        servers.append(await _listen(handlers.answer_as(exporter), host, its_port))
     commands = await _listen_on_socket(config, handlers)
     link_tasks = [asyncio.ensure_future(link.run()) for link in config.links]
     await loop.tick()
-    _log_ready(config, server)
+    _log_ready(config, servers[0])
     gc.collect()
     gc.freeze()  # objects from the start stay, so the collector need not traverse them
     gc.set_threshold(20_000)  # a scrape creates about 2,000 tuples and no cycles
@@ -126,7 +134,8 @@ async def run(config: AgentConfig) -> None:
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait([ticking, stopping], return_when=asyncio.FIRST_COMPLETED)
     notify("STOPPING=1")
-    server.close()
+    for each in servers:
+        each.close()
     if commands:
         commands.close()
     if ticking.done():
@@ -153,9 +162,9 @@ async def _stop_links(links: Sequence[LinkHandle], running: Sequence[asyncio.Fut
         link.close()
 
 
-async def _listen(handlers: Handlers, host: str, port: int) -> asyncio.Server:
+async def _listen(handler: server.Handler, host: str, port: int) -> asyncio.Server:
     try:
-        return await server.serve(handlers.answer, host, port)
+        return await server.serve(handler, host, port)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             who = listen.port_holder(port)

@@ -50,7 +50,10 @@ def parts(
 def relay(settings: flags.Settings, links: Sequence[LinkClient]) -> Relay | None:
     """Return what sends to the servers what other exporters of this node say, if that is wanted."""
     values = settings.section("exporters")
-    return Relay(parse_exporters(values["look_for"]), links) if values["relay"] else None
+    # On its own exporter ports an agent would only find itself.
+    own_ports = settings["exporter_ports"]
+    found = [exporter for exporter in parse_exporters(values["look_for"]) if exporter.port not in own_ports]
+    return Relay(found, links) if values["relay"] else None
 
 
 def _for_each(servers: Sequence[str], given: Sequence[str], key: str) -> list[str]:

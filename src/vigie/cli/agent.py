@@ -21,7 +21,6 @@ from vigie.common import listen, logs
 from vigie.common.token_file import scrape_token
 from vigie.sinks.core.background_sink import BackgroundSink
 from vigie.sinks.core.registry import find_sinks
-from vigie.sources.core.replay import unpack
 from vigie.wire.exposition.renderer import TEXT, Renderer
 
 EXAMPLE = """examples:
@@ -76,6 +75,8 @@ def _once(collector: Collector, *, chosen: bool) -> int:
 def _unpacked(recording: Path | None, directory: str) -> Path | None:
     if recording is None:
         return None
+    from vigie.sources.core.replay import unpack  # only when used
+
     archives = sorted(recording.glob("*.txt"))
     if not archives:
         raise FileNotFoundError(f"{recording}: no recording (*.txt). To make one: vigie agent --record DIR")
@@ -120,6 +121,8 @@ def _build_config(settings: Settings, collector: Collector, join_token: str) -> 
         relay,
         flags.socket_path(settings),
         flags.data_directory(settings) / "agent-memory.json" if links else None,
+        settings["dialects"],
+        settings["exporter_ports"],
     )
 
 

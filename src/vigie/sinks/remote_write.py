@@ -70,9 +70,11 @@ def _open(values: SettingValues, node: str, data: Path) -> OpenSink | None:
     if not values[f"{SECTION}.url"]:
         return None
     sender = open_sender(values, data / "remote-write")
+    port = int(values[f"{SECTION}.instance_port"])
+    instance = f"{node}:{port}" if port else node
 
     def write(frame: Frame) -> None:
-        sender.write(frame, node)
+        sender.write(frame, instance)
 
     return OpenSink("remote write", write, sender.close, sender.metrics)
 
@@ -101,6 +103,13 @@ SINK = Sink(
             [],
             "Headers of every request, such as X-Scope-OrgID: one.",
             pairs(":", "X-Scope-OrgID: one"),
+        ),
+        Setting(
+            SECTION,
+            "instance_port",
+            0.0,
+            "Port to append to an agent's `instance`, for dashboards that filter on it. 0: none.",
+            number(0, 65535),
         ),
         *peer(SECTION),
         Setting(

@@ -8,7 +8,8 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 
 from vigie.agent.collector import Collector
-from vigie.agent.http.server import Request, Response
+from vigie.agent.http.exporter_ports import ExporterPort, MetricsView, UnknownCollectorError, parse_collectors
+from vigie.agent.http.server import Handler, Request, Response
 from vigie.agent.http.status import build_status
 from vigie.agent.loop import Loop, OwnTable
 from vigie.agent.metrics import AgentMetrics
@@ -19,7 +20,7 @@ from vigie.model import Table
 from vigie.model.table import TableValues
 from vigie.wire import gzip
 from vigie.wire.exposition.negotiation import accepts_gzip, choose_format
-from vigie.wire.exposition.renderer import Format, Renderer
+from vigie.wire.exposition.renderer import Format
 
 # A source read within this many seconds is not read again for a scrape.
 FRESH_SECONDS = 1.0
@@ -50,7 +51,7 @@ class Handlers:
         self._loopback = loopback
         self._metrics_table = AgentMetrics(collector.readers)
         self._tables = tables
-        self._renderer = Renderer()
+        self._view = MetricsView()
         self._refreshing: dict[bool, asyncio.Future[None]] = {}
         self._routes: dict[str, Callable[[Request], Awaitable[Response]]] = {
             "/": self._index,
@@ -71,6 +72,21 @@ class Handlers:
         if route is None:
             return Response(404, b"not found: / lists the paths\n")
         return await route(request)
+
+    def answer_as(self, exporter: ExporterPort) -> Handler:
+        """Return what answers at another exporter's port."""
+        view = MetricsView(exporter.prefixes)
+
+        async def answer(request: Request) -> Response:
+            if refusal := self._check_access(request):
+                return refusal
+            if request.path == "/":
+                return Response(200, f"vigie agent in place of {exporter.name}: /metrics\n".encode())
+            if request.path != "/metrics":
+                return Response(404, b"Not found. Available: /metrics\n")
+            return await self._metrics(request, view)
+
+        return answer
 
     def _check_access(self, request: Request) -> Response | None:
         if self._token is not None:
@@ -98,10 +114,14 @@ class Handlers:
         document = build_status(self._node, self._collector.readers, self._clock.monotonic())
         return Response(200, json.dumps(document, indent=2).encode() + b"\n", "application/json")
 
-    async def _metrics(self, request: Request) -> Response:
+    async def _metrics(self, request: Request, view: MetricsView | None = None) -> Response:
+        try:
+            collectors = parse_collectors(request.query, self._collector.readers)
+        except (UnknownCollectorError, ValueError) as error:
+            return Response(400, f"{error}\n".encode())
         await self._refresh(everything="fresh" in request.query.split("&"))
         form = choose_format(request.headers.get("accept", ""))
-        body = self._render(form)
+        body = self._render(form, view or self._view, collectors)
         headers: tuple[tuple[str, str], ...] = (("Vary", "Accept, Accept-Encoding"),)
         if accepts_gzip(request.headers.get("accept-encoding", "")):
             body = gzip.compress(body)
@@ -134,11 +154,11 @@ class Handlers:
             if reader.read_at <= before and reader.outcome is not Outcome.UNAVAILABLE
         )
 
-    def _render(self, form: Format) -> bytes:
+    def _render(self, form: Format, view: MetricsView, collectors: frozenset[str] | None) -> bytes:
         self._metrics_table.scrapes += 1
         own = self._metrics_table.values(self._clock.monotonic(), self._loop.frames)
         more = [TableValues(*table()) for table in self._tables]
-        text = self._renderer.render([*self._collector.values(), own, *more], form)
+        text = view.render([*self._collector.values(), own, *more], form, collectors)
         return text.encode("utf-8", "replace")
 
 

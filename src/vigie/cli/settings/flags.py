@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vigie.agent import metrics
+from vigie.agent.dialects.catalog import NEEDED_SOURCES
 from vigie.agent.source_reader import SourceReader
 from vigie.cli.settings.registry import all_settings
 from vigie.common import config
@@ -17,12 +18,11 @@ from vigie.common.clock import SystemClock
 from vigie.common.config import ConfigError, Setting, Value
 from vigie.sources.core import registry
 from vigie.sources.core.host import MAX_OPEN_FILES, Host, HostRoots
-from vigie.sources.core.replay import replay
 from vigie.sources.core.source import Source
 from vigie.sources.core.tree import FileBudget
 from vigie.sources.nvidia import open_driver
 
-SOURCE_DIRS = "agent.source_dirs"
+WHICH_SOURCES = ("agent.source_dirs", "agent.sources", "agent.with_sources", "agent.dialects")
 ERRORS = (ConfigError, registry.InvalidSourceError, OSError)
 SYSTEM_DATA, RUN = Path("/var/lib/vigie"), Path("/run/vigie")
 
@@ -35,7 +35,7 @@ class Settings:
         settings: Sequence[Setting],
         values: dict[str, Value],
         sources: list[Source],
-        left_out: list[Source],
+        left_out: list[str],
     ) -> None:
         self.settings = settings
         self.values = values
@@ -88,15 +88,27 @@ def resolve(arguments: argparse.Namespace) -> Settings:
     flags = {setting.key: getattr(arguments, setting.key, None) for setting in all_settings()}
     flags.update(_parse_options(getattr(arguments, "option", ())))
     file = config.read_file(arguments.config, os.environ)
-    directories = [setting for setting in all_settings() if setting.key == SOURCE_DIRS]
-    only = ({key: value for key, value in file[0].items() if key == SOURCE_DIRS}, file[1])
-    first = config.resolve(directories, flags=flags, environ=os.environ, file=only)
-    sources = registry.find_sources(first[SOURCE_DIRS].value)
+    sources = _load_sources(flags, file)
     settings = all_settings(sources)
     _refuse_unknown(flags, settings)
     values = config.resolve(settings, flags=flags, environ=os.environ, file=file)
     selected = _select_sources(sources, values)
-    return Settings(settings, values, selected, [source for source in sources if source not in selected])
+    names = {source.name for source in sources} | set(registry.optional_names())
+    return Settings(settings, values, selected, sorted(names - {source.name for source in selected}))
+
+
+def _load_sources(flags: dict[str, Any], file: tuple[dict[str, Any], str]) -> list[Source]:
+    """Return the sources; of the optional ones only those that some setting names."""
+    which = [setting for setting in all_settings() if setting.key in WHICH_SOURCES]
+    only = ({key: value for key, value in file[0].items() if key in WHICH_SOURCES}, file[1])
+    values = config.resolve(which, flags=flags, environ=os.environ, file=only)
+    wanted = {*values["agent.sources"].value, *values["agent.with_sources"].value, *_needed_sources(values)}
+    given = [*flags, *file[0], *(name.lower().replace("_", ".", 2) for name in os.environ)]
+    for name in registry.optional_names():
+        options = (f"source.{name}.", f"vigie.source.{name}_")
+        if any(key.startswith(options) for key in given):
+            wanted.add(name)
+    return registry.find_sources(values["agent.source_dirs"].value, wanted)
 
 
 def node_name(settings: Settings) -> str:
@@ -116,11 +128,12 @@ def build_readers(settings: Settings, recording: Path | None = None) -> list[Sou
         options = {o.name: settings.values[f"source.{source.name}.{o.name}"].value for o in source.options}
         # A slow source may have thousands of files and is read seldom: it opens them each time.
         kept = None if source.slow else budget
-        host = (
-            replay(str(recording), options)
-            if recording
-            else Host(roots, options=options, budget=kept, nvml=nvml)
-        )
+        if recording:
+            from vigie.sources.core.replay import replay  # only when used: it knows every call's answer
+
+            host = replay(str(recording), options)
+        else:
+            host = Host(roots, options=options, budget=kept, nvml=nvml)
         host.reserved_names = reserved - {metric.name for metric in source.metrics}
         found.append(SourceReader(source, host, SystemClock()))
     if found:
@@ -152,17 +165,22 @@ def default_data() -> Path:
 
 
 def _select_sources(sources: list[Source], values: dict[str, Value]) -> list[Source]:
-    names = {source.name for source in sources}
+    names = {source.name for source in sources} | set(registry.optional_names())
     chosen = {name: values[f"agent.{name}"].value for name in ("sources", "no_sources", "with_sources")}
     for setting, words in chosen.items():
         for word in words:
             if word not in names:
                 raise ConfigError(f"agent.{setting}: unknown source {word!r}: use {_list(names)}")
     wanted = set(chosen["sources"]) or {source.name for source in sources if source.default}
-    wanted = (wanted | set(chosen["with_sources"])) - set(chosen["no_sources"])
+    wanted = (wanted | set(chosen["with_sources"]) | _needed_sources(values)) - set(chosen["no_sources"])
     if not wanted:
         raise ConfigError("no sources selected: see --sources, --no-sources and --with-sources")
     return [source for source in sources if source.name in wanted]
+
+
+def _needed_sources(values: dict[str, Value]) -> set[str]:
+    """Return the sources that other exporters' names are derived from."""
+    return {name for dialect in values["agent.dialects"].value for name in NEEDED_SOURCES[dialect]}
 
 
 def _parse_options(given: Iterable[str]) -> dict[str, str]:

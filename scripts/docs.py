@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from vigie.agent import metrics as agent_metrics
+from vigie.agent.dialects import dcgm_exporter, moneo
 from vigie.agent.events.rules import RULES as CHANGES
 from vigie.cli import COMMANDS, parser_of
 from vigie.cli.config import toml
@@ -95,6 +96,23 @@ def metrics_page() -> Iterator[str]:
     for name, what, metrics in OTHERS:
         yield f"## {name}\n\n{what}\n"
         yield from _metrics(metrics)
+    yield from _dialects()
+
+
+def _dialects() -> Iterator[str]:
+    yield "## Moneo's names\n\nOff by default: `--dialects moneo`. All gauges, with the label job_id.\n"
+    yield "| name | labels | from | what |\n|---|---|---|---|"
+    for alias in moneo.ALIASES:
+        yield f"| `{alias.name}` | {', '.join(alias.labels)} | `{alias.ours}` | {alias.help} |"
+    for event in moneo.EVENT_ALIASES.values():
+        labels = ", ".join((*event.labels, "time_stamp"))
+        yield f"| `{event.name}` | {labels} | event `{event.kind}` | {event.help} |"
+    yield "\n## dcgm-exporter's own metrics\n\nOff by default: `--dialects dcgm-exporter`. All gauges.\n"
+    yield "| name | labels | what |\n|---|---|---|"
+    for name, what in dcgm_exporter.HELP.items():
+        labels = f"those of `{dcgm_exporter.REASONS}`, window_size_in_ms, {dcgm_exporter.LABEL[name]}"
+        yield f"| `{name}` | {labels} | {what} |"
+    yield f"| `{dcgm_exporter.OLD_NAME}` | the same | Old name of `{dcgm_exporter.REASONS}`. |\n"
 
 
 def _docstring(source: Source) -> str:

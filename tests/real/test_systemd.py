@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench.programs import free_port, running
 
 from tests.expositions import Exposition, parse, spell
-from tests.real.conftest import free_port, get, need, running
+from tests.real.conftest import get, need
 
 # A manager of user units: it may run anywhere, and speaks as the manager of the system does. The bus
 # has the system's address, which nothing outside the namespace sees.

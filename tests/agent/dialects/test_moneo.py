@@ -63,7 +63,7 @@ class Machine:
 
 def test_every_name_that_its_dashboards_ask_for_is_given() -> None:
     asked = {f"{prefix}_{name}" for prefix, names in DASHBOARDS.items() for name in names.split()}
-    given = {alias.name for alias in (*ALIASES, *EVENT_ALIASES.values())}
+    given = {alias.name for alias in ALIASES} | {alias.name for alias in EVENT_ALIASES.values()}
     assert asked <= given
 
 

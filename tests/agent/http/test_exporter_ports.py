@@ -52,7 +52,12 @@ def _get(
     handlers: Handlers, exporter: object, path: str = "/metrics", query: str = "", **headers: str
 ) -> Response:
     assert isinstance(exporter, type(NODE))
-    return asyncio.run(handlers.answer_as(exporter)(Request(path, query, headers)))
+    answer = handlers.answer_as(exporter)
+
+    async def ask() -> Response:
+        return await answer(Request(path, query, headers))
+
+    return asyncio.run(ask())
 
 
 def _names(response: Response) -> set[str]:

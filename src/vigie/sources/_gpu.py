@@ -34,4 +34,9 @@ METRICS = (
         "GPU memory used by a process, with its MIG instance if any.",
         *(*GPU, "pid", "instance"),
     ),
+    PROCESS_BUSY := gauge(
+        "vigie_gpu_process_busy_ratio",
+        "Share of time in which the process had the GPU's multiprocessors.",
+        *(*GPU, "pid"),
+    ),
 )

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
-from ctypes import byref, c_uint
 from typing import Any
 
 from vigie.model import Sample
 from vigie.sources import _gpu
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.gpu import PERMANENT_ERRORS, NvmlGpu
-from vigie.sources._nvml.library import NvmlError
+from vigie.sources._nvml.gpu import NvmlGpu
+from vigie.sources._nvml.processes import MAX_PROCESSES, list_processes, list_use
 from vigie.sources._nvml.samples import GpuReader, GpuReading, read_samples
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
-METRICS = (_gpu.PROCESSES, _gpu.PROCESS_MEMORY)
-
-MAX_PROCESSES = 128  # per GPU
-LIST = "nvmlDeviceGetComputeRunningProcesses"
-# New to old. The second and third version share their structure.
-CALLS: tuple[tuple[str, Any], ...] = (
-    (f"{LIST}_v3", abi.Process2),
-    (f"{LIST}_v2", abi.Process2),
-    (LIST, abi.Process1),
-)
+LISTED = (_gpu.PROCESSES, _gpu.PROCESS_MEMORY)
+METRICS = (*LISTED, _gpu.PROCESS_BUSY)
 
 
 def read(host: Host) -> list[Sample]:
     """Return the processes of every GPU."""
-    return read_samples(host, (GpuReader(METRICS, _read_processes),))
+    readers = GpuReader(LISTED, _read_processes), GpuReader((_gpu.PROCESS_BUSY,), _read_shares)
+    return read_samples(host, readers)
 
 
 def _read_processes(gpu: NvmlGpu) -> Iterator[GpuReading]:
-    there, listed = _list_processes(gpu)
+    there, listed = list_processes(gpu)
     yield GpuReading(_gpu.PROCESSES, there)
     if there > len(listed):
         yield GpuReading(_gpu.PROCESS_MEMORY, None, why=f"more than {MAX_PROCESSES} processes")
@@ -46,21 +37,15 @@ def _read_processes(gpu: NvmlGpu) -> Iterator[GpuReading]:
         yield GpuReading(_gpu.PROCESS_MEMORY, None if used == abi.NOT_AVAILABLE else used, labels, why=why)
 
 
-def _list_processes(gpu: NvmlGpu) -> tuple[int, list[Any]]:
-    """Return the number of processes, and those listed."""
-    for function, kind in CALLS:
-        count, array = c_uint(MAX_PROCESSES), (kind * MAX_PROCESSES)()
-        gpu.library.yield_driver()  # it holds the driver's lock for milliseconds
-        try:
-            gpu.call(function, byref(count), ctypes.cast(array, ctypes.c_void_p))
-        except NvmlError as error:
-            if error.code == abi.INSUFFICIENT_SIZE:
-                return count.value, []
-            if error.code not in PERMANENT_ERRORS or function == LIST:
-                raise
-        else:
-            return count.value, array[: count.value]
-    raise AssertionError("the last call returns or raises")
+def _read_shares(gpu: NvmlGpu) -> Iterator[GpuReading]:
+    """Yield each process's newest share; one that did nothing since the last read has none."""
+    newest: dict[int, Any] = {}
+    for use in list_use(gpu):
+        if use.pid not in newest or use.timeStamp > newest[use.pid].timeStamp:
+            newest[use.pid] = use
+    for pid, use in newest.items():
+        if use.smUtil <= 100:
+            yield GpuReading(_gpu.PROCESS_BUSY, use.smUtil / 100, (str(pid),))
 
 
 SOURCE = Source("nvidia_processes", METRICS, read, slow=True, every=30)

@@ -111,6 +111,16 @@ def test_processes_are_listed_with_their_memory(machine: Make) -> None:
     assert ("vigie_gpu_process_memory_bytes", "0", "4712,") not in found
 
 
+def test_share_of_each_process_is_the_newest_that_the_driver_tells(machine: Make) -> None:
+    made = machine([*gpu_models.h100(), "0 process.use.0 4711 1000 20 5", "0 process.use.1 4711 2000 75 5"])
+    made.say("0 process.use.2 4712 1500 5 1")
+    shares = {
+        key[2]: value for key, value in made.read("nvidia_processes").items() if "process_busy" in key[0]
+    }
+    assert shares == {"4711": 0.75, "4712": 0.05}
+    assert not any("process_busy" in key[0] for key in made.read("nvidia_processes")), "nothing came since"
+
+
 def test_process_in_a_mig_instance_says_in_which(machine: Make) -> None:
     made = machine([*gpu_models.a100(), "0 process.0 99 5000 5 0"])
     assert made.read("nvidia_processes")["vigie_gpu_process_memory_bytes", "0", "99,5"] == 5000

@@ -78,6 +78,12 @@ typedef struct {
 } nvmlProcessInfo_v2_t;
 
 typedef struct {
+    unsigned pid;
+    unsigned long long timeStamp;
+    unsigned smUtil, memUtil, encUtil, decUtil;
+} nvmlProcessUtilizationSample_t;
+
+typedef struct {
     nvmlDevice_t device;
     unsigned long long eventType, eventData;
     unsigned gpuInstanceId, computeInstanceId;

@@ -14,6 +14,7 @@ static const struct {
     SIZE(nvmlProcessInfo_v1_t),   SIZE(nvmlProcessInfo_v2_t),   SIZE(nvmlEventData_t),
     SIZE(nvmlGpuFabricInfo_t),    SIZE(nvmlGpuFabricInfo_v2_t), SIZE(nvmlGpmMetric_t),
     SIZE(nvmlGpmMetricsGet_t),    SIZE(nvmlGpmSupport_t),       SIZE(nvmlGridLicensableFeatures_t),
+    SIZE(nvmlProcessUtilizationSample_t),
 };
 
 unsigned long simulated_size_of(const char *name)

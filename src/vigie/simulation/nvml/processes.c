@@ -1,4 +1,4 @@
-/* Who computes: `0 process.N PID BYTES [INSTANCE COMPUTE]`. */
+/* Who computes: `0 process.N PID BYTES [INSTANCE COMPUTE]`; and how much: `0 process.use.N PID TIME SM MEMORY`. */
 #include "simulated.h"
 
 #include <stdio.h>
@@ -38,4 +38,24 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned 
 {
     ON(device);
     return list(who, count, NULL, out);
+}
+
+nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device, nvmlProcessUtilizationSample_t *out,
+                                             unsigned *count, unsigned long long since)
+{
+    char field[32], text[160];
+    unsigned room = *count, next, there = 0;
+    ON(device);
+    for (next = 0; next < 1024; next++) {
+        nvmlProcessUtilizationSample_t each = {0};
+        snprintf(field, sizeof field, "process.use.%u", next);
+        if (!text_of(who, field, text, sizeof text)) break;
+        sscanf(text, "%u %llu %u %u", &each.pid, &each.timeStamp, &each.smUtil, &each.memUtil);
+        if (each.timeStamp <= since) continue;
+        if (there < room && out) out[there] = each;
+        there++;
+    }
+    *count = there;
+    if (there > room || !out) return INSUFFICIENT_SIZE;
+    return there ? SUCCESS : NOT_FOUND;
 }

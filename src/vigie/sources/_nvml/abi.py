@@ -113,6 +113,19 @@ class Process2(ctypes.Structure):
     ]
 
 
+class ProcessUse(ctypes.Structure):
+    """How much of a GPU a process had in the last sampling period, in percent."""
+
+    _fields_ = [
+        ("pid", c_uint),
+        ("timeStamp", c_ulonglong),
+        ("smUtil", c_uint),
+        ("memUtil", c_uint),
+        ("encUtil", c_uint),
+        ("decUtil", c_uint),
+    ]
+
+
 class EventData(ctypes.Structure):
     """An event of a GPU."""
 

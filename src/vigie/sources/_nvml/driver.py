@@ -12,6 +12,8 @@ from vigie.sources._nvml.call import DriverCall
 from vigie.sources._nvml.gpu import HOST_LABEL, LOST, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._nvml.session import DriverTooOldError, NvmlSession
+from vigie.sources._nvml.users import read_users
+from vigie.sources.core.driver import GpuUsers, Note
 from vigie.sources.core.lane import Lane, run_all
 from vigie.sources.core.source import Unavailable
 
@@ -77,6 +79,16 @@ class NvmlDriver:
                 self._update_lost(gpu, question, late=gpu.index in before)
             # A GPU that hung may by now have the result of another caller.
             return [(gpu, NOT_YET if gpu.index in before else question) for gpu, question in asked]
+
+    def users(self, note: Note) -> list[GpuUsers]:
+        """Return who is on every GPU that answers, note why others do not, or raise Unavailable."""
+        found = []
+        for gpu, call in self.each(read_users):
+            if call.answered and call.error is None and not gpu.lost:
+                found.append(call.answer)
+            else:
+                note(f"GPU {gpu.index}", gpu.lost or call.error or "no answer in time")
+        return found
 
     def xids(self) -> list[tuple[NvmlGpu, int]]:
         """Return the XIDs since the last call."""

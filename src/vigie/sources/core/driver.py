@@ -1,8 +1,27 @@
-"""What the agent does with a GPU driver that sources share."""
+"""What sources and the agent ask of a GPU driver that they share."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Callable, NamedTuple, Optional, Protocol
+
+Note = Callable[[str, object], None]
+
+
+class GpuProcess(NamedTuple):
+    """A process that computes on a GPU. Not every driver tells how much memory it holds there."""
+
+    pid: int
+    memory_bytes: Optional[int]  # noqa: UP045 - evaluated on Python 3.9
+    instance: str = ""  # of MIG
+
+
+class GpuUsers(NamedTuple):
+    """One GPU and its processes; None where the driver does not list them."""
+
+    gpu: int
+    uuid: str
+    parts: dict[str, str]  # MIG instances by UUID
+    processes: Optional[tuple[GpuProcess, ...]]  # noqa: UP045
 
 
 class GpuDriver(Protocol):
@@ -17,6 +36,9 @@ class GpuDriver(Protocol):
 
     def resume(self) -> None:
         """Open the handles again at the next read."""
+
+    def users(self, note: Note) -> list[GpuUsers]:
+        """Return the processes of every GPU that answers, note why others do not, or raise Unavailable."""
 
     def close(self) -> None:
         """Close the handles for good."""

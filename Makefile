@@ -40,7 +40,7 @@ check: $(VENV)/.dev ## checks that CI runs before the tests
 	@$(STEP) "types of the package" $(BIN)/mypy --strict --package vigie
 	@$(STEP) "types of the tests" $(BIN)/mypy tests bench scripts
 	@$(STEP) "import layers" $(BIN)/lint-imports
-	@$(STEP) "Python 3.9 compatibility" $(BIN)/vermin --quiet --no-tips --violations -t=3.9- --eval-annotations src/vigie/model src/vigie/sources
+	@$(STEP) "Python 3.9 compatibility" $(BIN)/vermin --quiet --no-tips --violations -t=3.9- --eval-annotations src/vigie/model src/vigie/sources src/vigie/workload
 	@$(STEP) "types and style of the web UI" $(BIN)/python scripts/page.py --check
 	@$(STEP) "generated files are fresh" $(BIN)/python scripts/docs.py --check
 

@@ -83,9 +83,9 @@ class NvmlDriver:
     def users(self, note: Note) -> list[GpuUsers]:
         """Return who is on every GPU that answers, note why others do not, or raise Unavailable."""
         found = []
-        for gpu, call in self.each(read_users):
-            if call.answered and call.error is None and not gpu.lost:
-                found.append(call.answer)
+        for gpu, call in self.call_each(read_users):
+            if call.done and call.error is None and not gpu.lost:
+                found.append(call.result)
             else:
                 note(f"GPU {gpu.index}", gpu.lost or call.error or "no answer in time")
         return found

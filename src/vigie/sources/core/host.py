@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pwd
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -55,6 +56,13 @@ class SystemCalls:
         """Return sysname, nodename, release, version and machine."""
         system = os.uname()
         return system.sysname, system.nodename, system.release, system.version, system.machine
+
+    def user_name(self, uid: int) -> str:
+        """Return a user's name, which may come from a directory on the network, or nothing."""
+        try:
+            return pwd.getpwuid(uid).pw_name
+        except (KeyError, OverflowError):
+            return ""
 
     def adjtimex(self) -> Timex:
         """Return the kernel's clock discipline, or raise OSError."""

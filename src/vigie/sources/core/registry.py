@@ -1,4 +1,4 @@
-"""Finds sources: every module of vigie.sources, and every file in the operator's directories."""
+"""Finds sources: in the modules of our packages, and in the files of the operator's directories."""
 
 from __future__ import annotations
 
@@ -12,15 +12,20 @@ from collections.abc import Collection, Iterable, Iterator
 import vigie.sources
 from vigie.sources.core.source import Source
 
+PACKAGES = ("vigie.sources", "vigie.workload")
+
 
 class InvalidSourceError(Exception):
     """A file without a valid source; the message says which and why."""
 
 
 def load_builtin(asked_for: Collection[str] | None = None) -> Iterator[Source]:
-    """Yield the sources of this package; of the optional ones all, or only those asked for by name."""
-    for name in _modules(vigie.sources.__path__):
-        yield importlib.import_module(f"vigie.sources.{name}").SOURCE
+    """Yield the built-in sources; of the optional ones all, or only those asked for by name."""
+    for package in PACKAGES:
+        for name in _modules(importlib.import_module(package).__path__):
+            source = getattr(importlib.import_module(f"{package}.{name}"), "SOURCE", None)
+            if source is not None:  # else it helps others
+                yield source
     for name in optional_names():
         if asked_for is None or name in asked_for:
             yield importlib.import_module(f"vigie.sources.optional.{name}").SOURCE

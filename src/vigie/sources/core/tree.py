@@ -45,6 +45,15 @@ def read_short(descriptor: int) -> bytes:
     return data if len(data) < PAGE // 2 else read_whole(descriptor)
 
 
+def read_first(descriptor: int, size: int) -> bytes:
+    """Return a file's first bytes: a file that somebody else fills may be of any size."""
+    data = more = os.pread(descriptor, min(size, PAGE), 0)
+    while more and len(data) < size:
+        more = os.pread(descriptor, min(size - len(data), CHUNK), len(data))
+        data += more
+    return data
+
+
 class FileBudget:
     """How many more descriptors may be kept open. Beyond it, files are opened for each read."""
 
@@ -82,6 +91,11 @@ class Tree:
     def read_once(self, path: str) -> str:
         """Return the whole file as text without keeping it open, or raise OSError."""
         return self._open_and_read(path, self._read_file, keep=False).decode("utf-8", "surrogateescape")
+
+    def read_head(self, path: str, size: int) -> str:
+        """Return at most so many bytes of a file as text, without keeping it open, or raise OSError."""
+        data = self._open_and_read(path, lambda descriptor: read_first(descriptor, size), keep=False)
+        return data.decode("utf-8", "surrogateescape")
 
     def read_text(self, path: str) -> str | None:
         """Return the stripped text of a file, or None when it cannot be read."""
@@ -134,6 +148,19 @@ class Tree:
         except OSError as error:
             self.note_error(path, error)
             return []
+
+    def list_folders(self, path: str = "") -> list[str]:
+        """Return the sorted names of the directories in a directory, or none when it cannot be read."""
+        try:
+            with os.scandir(self._prefix + path) as found:
+                return sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
+        except OSError as error:
+            self.note_error(path, error)
+            return []
+
+    def modified_time(self, path: str) -> float:
+        """Return when a file was last written, as a Unix time, or raise OSError."""
+        return os.stat(self._prefix + path).st_mtime
 
     def read_link(self, path: str) -> str:
         """Return the target of a symbolic link, or raise OSError."""

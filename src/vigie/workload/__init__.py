@@ -1,0 +1,1 @@
+"""Who is using this machine: environments, jobs, containers and processes, and what they hold."""

@@ -7,7 +7,8 @@ from typing import Any
 from vigie.dashboards._build import ANY_BAD, RATIO_HIGH, build_multi_panel, build_panel, rate
 from vigie.model.dashboard import Dashboard, Panel, Section, Variable
 
-_NEEDS = "cAdvisor next to the agent, or scraped (built-in source planned)"
+_NEEDS = "the `containers` source (on by default), or cAdvisor"
+_NEEDS_PRESSURE = f"{_NEEDS}, and cgroup v2 on the node"
 _VARIABLES = (
     Variable("node", "Nodes", metric='container_last_seen{name!=""}', by="instance", multi=True),
     Variable(
@@ -18,8 +19,8 @@ _THEM = 'instance=~"$node", name=~"$name"'
 _NAME = "{{instance}} {{name}}"
 
 
-def _each(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
-    return build_panel(title, why, unit, promql, _NAME, needs=_NEEDS, floor=0, **rest)
+def _each(title: str, why: str, unit: str, promql: str, needs: str = _NEEDS, **rest: Any) -> Panel:
+    return build_panel(title, why, unit, promql, _NAME, needs=needs, floor=0, **rest)
 
 
 def _rate(metric: str) -> str:
@@ -44,13 +45,9 @@ _CPU = (
         "Share of time with tasks waiting for CPU.",
         "ratio",
         _rate("container_pressure_cpu_waiting_seconds_total"),
+        _NEEDS_PRESSURE,
     ),
-    _each(
-        "Load",
-        "Running and waiting tasks. Above its cores, tasks queue.",
-        "count",
-        f"container_cpu_load_average_10s{{{_THEM}}} / 1000",
-    ),
+    _each("Threads", "At its limit no further thread can start.", "count", f"container_threads{{{_THEM}}}"),
     _each(
         "Processes", "Steady growth: processes are not reaped.", "count", f"container_processes{{{_THEM}}}"
     ),
@@ -118,12 +115,18 @@ _IO = (
         "Share of time with tasks waiting for I/O.",
         "ratio",
         _rate("container_pressure_io_waiting_seconds_total"),
+        _NEEDS_PRESSURE,
     ),
-    _each(
-        "Disk busy",
-        "Share of time with I/O in flight.",
-        "ratio",
-        _rate("container_fs_io_time_seconds_total"),
+    build_multi_panel(
+        "Disk operations",
+        "Many small ones keep a disk busy.",
+        "ops/s",
+        {
+            f"{_NAME} read": _rate("container_fs_reads_total"),
+            f"{_NAME} written": _rate("container_fs_writes_total"),
+        },
+        needs=_NEEDS,
+        floor=0,
     ),
     _each(
         "Space used",

@@ -11,7 +11,7 @@ import numpy as np
 from vigie.agent import metrics
 from vigie.model import ABSENT, Metric
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.sources import _containers, _genv, _slurm, _triton
+from vigie.sources import _genv, _slurm, _triton
 from vigie.sources.core.registry import find_sources
 from vigie.wire import agent_series
 
@@ -46,7 +46,6 @@ class UndeclaredMetricError(Exception):
 @cache
 def _declared_metrics() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
     others: tuple[tuple[Metric, ...], ...] = (
-        _containers.METRICS,
         _genv.METRICS,
         _slurm.METRICS,
         _triton.METRICS,

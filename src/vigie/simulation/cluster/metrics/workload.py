@@ -52,8 +52,9 @@ def _container(scenario: Scenario, job: SimulatedJob, machine: MachineSpec, time
     yield rate("container_fs_writes_bytes_total", one * 4e6, *which, "/dev/nvme1n1")
     yield gauge("container_fs_usage_bytes", one * 3 * GIB, *which, "/dev/nvme1n1")
     yield gauge("container_processes", one * 18, *which)
-    yield gauge("container_cpu_load_average_10s", np.round(cores * 1000), *which)
-    yield rate("container_fs_io_time_seconds_total", one * 0.02, *which, "/dev/nvme1n1")
+    yield gauge("container_threads", np.round(18 + cores * 4), *which)
+    yield rate("container_fs_reads_total", one * 160, *which, "/dev/nvme1n1")
+    yield rate("container_fs_writes_total", one * 40, *which, "/dev/nvme1n1")
     for name in ("cpu_cfs_throttled_seconds_total", "memory_failcnt", "oom_events_total"):
         yield rate(f"container_{name}", one * 0, *which)
     for name in ("cpu", "io"):

@@ -7,7 +7,7 @@ from vigie.model.dashboard import Panel, PanelQuery
 
 # A GPU that was busy for less of the last five minutes is not working.
 WORKING = "avg_over_time(vigie_gpu_busy_ratio[5m]) >= bool 0.05"
-NEEDS = "a source of allocations (planned: Slurm, containers, genv)"
+NEEDS = "a source of allocations: `gpu_holders` (on by default), Slurm or genv"
 
 
 def count_allocated(holders: str) -> str:

@@ -20,8 +20,10 @@ from vigie.agent.http import server, unix_socket
 from vigie.agent.http.exporter_ports import EXPORTER_PORTS
 from vigie.agent.http.gpu_commands import GpuCommands
 from vigie.agent.http.handlers import Handlers
+from vigie.agent.http.job_commands import JobCommands
 from vigie.agent.http.unix_handlers import UnixHandlers
 from vigie.agent.loop import Consumer, Loop, OwnTable
+from vigie.agent.manual_jobs import ManualJobs
 from vigie.agent.metrics import SourceOutcomes
 from vigie.agent.source_reader import Outcome
 from vigie.common import listen
@@ -90,6 +92,7 @@ class AgentConfig(NamedTuple):
     state_file: Path | None = None  # state of events across restarts
     dialects: Sequence[str] = ()
     exporter_ports: Sequence[int] = ()  # in the order of EXPORTER_PORTS
+    jobs_file: Path | None = None  # jobs named by hand
 
 
 async def run(config: AgentConfig) -> None:
@@ -98,7 +101,8 @@ async def run(config: AgentConfig) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     clock = SystemClock()
-    bindings = BindingTracker(config.collector.readers, config.links)
+    jobs = ManualJobs(config.jobs_file, clock)
+    bindings = BindingTracker(config.collector.readers, config.links, jobs.bindings)
     dialects = build(config.dialects, config.collector.readers, bindings, clock)
     listeners = [*config.links, *dialects.listeners]
     events = EventTracker(config.collector.readers, listeners, EventStateFile(config.state_file))
@@ -123,7 +127,7 @@ async def run(config: AgentConfig) -> None:
     servers = [await _listen(handlers.answer, host, port)]
     for exporter, its_port in zip(EXPORTER_PORTS, config.exporter_ports, strict=False):
         servers.append(await _listen(handlers.answer_as(exporter), host, its_port))
-    commands = await _listen_on_socket(config, handlers)
+    commands = await _listen_on_socket(config, handlers, JobCommands(jobs))
     link_tasks = [asyncio.ensure_future(link.run()) for link in config.links]
     await loop.tick()
     _log_ready(config, servers[0])
@@ -174,13 +178,17 @@ async def _listen(handler: server.Handler, host: str, port: int) -> asyncio.Serv
         raise AgentStartError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
 
 
-async def _listen_on_socket(config: AgentConfig, handlers: Handlers) -> unix_socket.UnixServer | None:
+async def _listen_on_socket(
+    config: AgentConfig, handlers: Handlers, jobs: JobCommands
+) -> unix_socket.UnixServer | None:
     """Listen on the Unix socket if possible. The agent also runs without it."""
     if config.socket is None:
         return None
     gpus = GpuCommands(config.collector.readers)
     try:
-        return await unix_socket.listen(UnixHandlers(handlers, config.links, gpus).answer, config.socket)
+        return await unix_socket.listen(
+            UnixHandlers(handlers, config.links, gpus, jobs).answer, config.socket
+        )
     except unix_socket.UnixSocketError as error:
         log.warning("no Unix socket for local commands: %s", error)
         return None

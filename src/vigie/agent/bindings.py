@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from vigie.agent.source_reader import Outcome, SourceReader
@@ -30,8 +30,13 @@ class BindingListener(Protocol):
 class BindingTracker:
     """Reports, after each tick, which bindings began and ended."""
 
-    def __init__(self, readers: Sequence[SourceReader], listeners: Sequence[BindingListener] = ()) -> None:
-        self._readers, self._listeners = readers, listeners
+    def __init__(
+        self,
+        readers: Sequence[SourceReader],
+        listeners: Sequence[BindingListener] = (),
+        manual: Callable[[], Sequence[Binding]] = tuple,
+    ) -> None:
+        self._readers, self._listeners, self._manual = readers, listeners, manual
         self._held: dict[Key, Binding] = {}
         self._ended: OrderedDict[Key, int] = OrderedDict()
         self._table = Table("bindings", 0, ())
@@ -61,13 +66,18 @@ class BindingTracker:
         return found
 
     def _read_sources(self) -> dict[Key, Binding]:
-        """Return the bindings of all sources. The first source wins for equal ones."""
+        """Return the bindings of all sources. Equal ones are merged: together they know more."""
         found: dict[Key, Binding] = {}
-        for reader in self._readers:
-            for binding in reader.bindings:
-                trimmed = _trim(binding._replace(source=reader.source.name))
-                if len(found) < MAX_NODE_BINDINGS:
-                    found.setdefault(_key(trimmed), trimmed)
+        named = [
+            one._replace(source=reader.source.name) for reader in self._readers for one in reader.bindings
+        ]
+        for binding in (*named, *self._manual()):
+            trimmed = _trim(binding)
+            key = _key(trimmed)
+            if key in found:
+                found[key] = _merge(found[key], trimmed)
+            elif len(found) < MAX_NODE_BINDINGS:
+                found[key] = trimmed
         return found
 
     def _end_missing(self, current: dict[Key, Binding], now: int) -> list[Binding]:
@@ -96,6 +106,15 @@ class BindingTracker:
                 self._held[key] = new
                 come.append(new)
         return come
+
+
+def _merge(one: Binding, other: Binding) -> Binding:
+    """Return what two sources know of one binding; it began when the first of them says so."""
+    return one._replace(
+        from_ms=min(filter(None, (one.from_ms, other.from_ms)), default=0),
+        user=one.user or other.user,
+        facts=dict(list({**other.facts, **one.facts}.items())[:FACTS]),
+    )
 
 
 def _continues(held: Binding, current: Binding | None) -> bool:

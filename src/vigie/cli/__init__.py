@@ -16,6 +16,7 @@ COMMANDS = {
     "top": "Show the cluster in the terminal",
     "who": "Show GPU and node allocations",
     "jobs": "List jobs, users and GPUs",
+    "job": "Name a job by hand, or end it",
     "events": "List or follow events",
     "gpus": "Release the GPU driver or pause profiling",
     "query": "Run a PromQL query",

@@ -123,6 +123,7 @@ def _build_config(settings: Settings, collector: Collector, join_token: str) -> 
         flags.data_directory(settings) / "agent-memory.json" if links else None,
         settings["dialects"],
         settings["exporter_ports"],
+        flags.data_directory(settings) / "jobs.json",
     )
 
 

@@ -8,9 +8,10 @@ import os
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from vigie.agent.http import gpu_commands
+from vigie.agent.http import gpu_commands, job_commands
 from vigie.agent.http.gpu_commands import GpuCommands
 from vigie.agent.http.handlers import Handlers
+from vigie.agent.http.job_commands import JobCommands
 from vigie.agent.http.server import Request, Response
 from vigie.agent.http.unix_socket import UnixPeer
 
@@ -29,14 +30,20 @@ class ServerLink(Protocol):
 
 class UnixHandlers:
     def __init__(
-        self, pages: Handlers, links: Sequence[ServerLink], driver: GpuCommands | None = None
+        self,
+        pages: Handlers,
+        links: Sequence[ServerLink],
+        driver: GpuCommands | None = None,
+        jobs: JobCommands | None = None,
     ) -> None:
-        self._handlers, self._links, self._gpus = pages, links, driver
+        self._handlers, self._links, self._gpus, self._jobs = pages, links, driver, jobs
 
     async def answer(self, request: Request, peer: UnixPeer) -> Response:
         """Handle a request of a user identified by the kernel."""
         if request.path.startswith(SERVER_PREFIX):
             return await self._forward(request, peer)
+        if self._jobs and request.path in job_commands.COMMANDS:
+            return await self._jobs.answer(request, peer)
         if not peer.is_owner:
             why = f"requires root or uid {os.geteuid()}, you are uid {peer.uid}\n"
             return Response(403, why.encode())

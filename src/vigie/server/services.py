@@ -280,6 +280,7 @@ def build_services(
     opened.callback(scraping.close)
     privacy = config.privacy.with_lookups(
         hub.bindings.jobs.of,
+        hub.bindings.containers_of,
         lambda: known_hosts(hub.nodes.nodes(), targets.all()),
     )
     authenticator = Authenticator(

@@ -34,6 +34,7 @@ from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
 
+MORE = ("id", "resource", "team", "gpu", "name", "image", "container_label_owner")
 NOW = time.time_ns() // 1_000_000
 BOB = ("bob.m", "4711.batch", "secret-model", "train_secret.py", "bobs-account")
 ADA = ("ada.l", "1234.batch", "my-model", "train_mine.py", "adas-account")
@@ -72,6 +73,16 @@ def told(words: tuple[str, ...], gpu: str) -> list[Samples]:
         {"__name__": "vigie_holder_info", "kind": "user", "holder": user, "resource": f"cgroup:/x/{user}"},
         {"__name__": "vigie_holder_info", "kind": "job", "holder": job, "user": user, "gpu": gpu},
         {"__name__": "pushed", "team": user},
+        {
+            "__name__": "container_memory_usage_bytes",
+            "id": f"/docker/{job}",
+            "name": name,
+            "image": f"registry/{account}",
+            "container_label_owner": user,
+            "instance": "n1",
+        },
+        {"__name__": "vigie_process_threads", "pid": gpu, "name": command, "user": user},
+        {"__name__": "vigie_process_info", "pid": gpu, "user": user, "command": command, "container": name},
     ]
     # Long beyond now: on a busy machine these tests may come minutes after this file was read.
     times = [NOW - 60_000, NOW - 30_000, *range(NOW, NOW + 7_200_000, 240_000)]
@@ -87,6 +98,13 @@ def fill(data: Path) -> None:
     for gpu, words in enumerate((BOB, ADA)):
         book.add("n1", held(*words, gpu, None))
         book.add("n1", held(*words, gpu + 2, NOW - 1000))
+        image = {"image": f"registry/{words[4]}"}
+        book.add(
+            "n1",
+            Binding(
+                f"cgroup:/docker/{words[1]}", "container", words[2], NOW - 1000, None, words[0], facts=image
+            ),
+        )
         where = {"node": "n1", "user": words[0], "job": words[1], "command": words[3]}
         events.add(Event("oom", NOW, f"{words[3]} of {words[0]} (job {words[1]}) was killed", where))
     database.close()
@@ -97,7 +115,7 @@ def paths() -> list[str]:
     for row in TABLE:
         method, _, path = row.rpartition(" ")
         if method in ("", "GET") and path not in ("/link",):
-            for name in (*LABELS, "id", "resource", "team", "gpu") if "{name:text}" in path else ("n1",):
+            for name in (*LABELS, *MORE) if "{name:text}" in path else ("n1",):
                 filled = path.replace("{name:text}", name).replace("{name}", name)
                 found += [f"{filled}?{urlencode(query)}" for query in ASKED.get(path, [{}])]
     return found
@@ -263,3 +281,13 @@ def test_names_of_another_engine_cannot_be_hidden_and_the_key_is_for_its_owner(t
     assert first.word("user", "bob") == again.word("user", "bob")
     assert first.hides("team")
     assert (tmp_path / "privacy-key").stat().st_mode & 0o077 == 0
+
+
+def test_names_of_other_families_are_nobodys_secret() -> None:
+    mask = Pseudonyms(b"key", "ada", containers={("n1", "mine")})
+    assert mask.labels({"__name__": "node_os_info", "name": "Debian"})["name"] == "Debian"
+    theirs = {"__name__": "container_last_seen", "instance": "n1", "name": "theirs", "image": "x"}
+    assert mask.labels(theirs)["name"] == mask.word("container", "theirs"), "as a holder, so that joins hold"
+    assert mask.labels({**theirs, "name": "mine"})["name"] == "mine"
+    elsewhere = {**theirs, "name": "mine", "instance": "n2"}
+    assert mask.labels(elsewhere)["name"] != "mine", "another node's container of that name is another's"

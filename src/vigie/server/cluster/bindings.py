@@ -107,6 +107,14 @@ class BindingStore(SqliteStore):
         assert column in ("user", "holder")
         return [row[column] for row in self._query(f"select distinct {column} from bindings", ())]  # noqa: S608
 
+    def containers_of(self, user: str) -> frozenset[tuple[str, str]]:
+        """Return node and name of the containers that a user has now."""
+        rows = self._query(
+            "select node, holder from bindings where to_ms is null and kind = 'container' and user = ?",
+            [user],
+        )
+        return frozenset((row["node"], row["holder"]) for row in rows)
+
     def prune(self, now_ms: int) -> None:
         """Remove what ended too long ago, or is too much; what is held stays."""
         with self._database.transaction() as connection:

@@ -39,7 +39,17 @@ LABELS = {
     "eid": "environment",
     "environment": "environment",
     "cgroup": "cgroup",
+    "container": "container",
+    "pod": "pod",
 }
+# Labels that tell of people only in some families of series.
+FAMILIES = {
+    "container_": {"name": "container", "image": "image"},
+    "vigie_process_": {"name": "command"},
+}
+OF_FAMILIES = frozenset(label for labels in FAMILIES.values() for label in labels)
+OF_CONTAINERS = "container_label_"  # begins labels that containers' owners have written
+CONTAINERS = "container_"
 HOST = "node"  # the kind of word that stands for a host
 HOSTS = dict.fromkeys(
     (
@@ -119,10 +129,12 @@ class Pseudonyms:
         jobs: Collection[str] = (),
         labels: Mapping[str, str] = LABELS,
         *,
+        containers: Collection[tuple[str, str]] = (),
         people: bool = True,
         hosts: bool = False,
     ) -> None:
         self.name, self.jobs, self.hosts = name, jobs, hosts
+        self._containers = containers  # of the caller, with their nodes
         self._key, self._people = key, people
         self._labels = {**(labels if people else {}), **(HOSTS if hosts else {})}
         self._paths = PATHS if people else {}
@@ -140,7 +152,9 @@ class Pseudonyms:
 
     def hides(self, label: str) -> bool:
         """Tell whether values of a label may be pseudonyms."""
-        return label in self._labels or label in self._paths
+        if label in self._labels or label in self._paths:
+            return True
+        return self._people and (label in OF_FAMILIES or label.startswith(OF_CONTAINERS))
 
     def owns(self, user: str, job: str = "") -> bool:
         """Tell whether something is as good as his: by its user, or if nobody is named, by its job."""
@@ -152,12 +166,29 @@ class Pseudonyms:
 
     def labels(self, labels: Mapping[str, str]) -> Mapping[str, str]:
         """Return the labels of a series as the caller sees them."""
+        family = self._family(labels.get("__name__", ""))
         hidden = [
-            name for name in labels if name in self._labels or labels[name].startswith(self._path(name))
+            name
+            for name in labels
+            if name in self._labels or name in family or labels[name].startswith(self._path(name))
         ]
-        if hidden and self.owns(_first(labels, USERS), _first(labels, JOBS)):
+        if self._people and labels.get("__name__", "").startswith(CONTAINERS):
+            hidden += [name for name in labels if name.startswith(OF_CONTAINERS)]
+        if hidden and self._owns_series(labels):
             hidden = [name for name in hidden if self._labels.get(name) == HOST]
         return {**labels, **{name: self._hidden(name, labels) for name in hidden}} if hidden else labels
+
+    def _owns_series(self, labels: Mapping[str, str]) -> bool:
+        if self.owns(_first(labels, USERS), _first(labels, JOBS)):
+            return True
+        return (labels.get("instance", ""), labels.get("name", "")) in self._containers and labels.get(
+            "__name__", ""
+        ).startswith(CONTAINERS)
+
+    def _family(self, metric: str) -> Mapping[str, str]:
+        if not self._people:
+            return {}
+        return next((labels for prefix, labels in FAMILIES.items() if metric.startswith(prefix)), {})
 
     def binding(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a binding, ready for JSON, as the caller sees it."""
@@ -204,7 +235,9 @@ class Pseudonyms:
         return self._paths.get(name, "\0")
 
     def _hidden(self, name: str, labels: Mapping[str, str]) -> str:
-        kind = self._labels.get(name, "cgroup")
+        kind = self._labels.get(name) or self._family(labels.get("__name__", "")).get(name, "cgroup")
+        if name.startswith(OF_CONTAINERS):
+            kind = "label"
         if name == "holder":
             kind = labels.get("kind") or kind
         return self.word(kind, labels[name])
@@ -221,20 +254,24 @@ class Privacy:
         own: bool = True,
         hosts: bool = False,
         jobs_of: Callable[[str], Collection[str]] = lambda _: (),
+        containers_of: Callable[[str], Collection[tuple[str, str]]] = lambda _: (),
         known_hosts: Callable[[], Collection[str]] = tuple,
     ) -> None:
         """Take a key, more labels to hide, what is hidden (other people, hosts), and lookups."""
-        self.jobs_of, self.hosts = jobs_of, known_hosts
+        self.jobs_of, self.containers_of, self.hosts = jobs_of, containers_of, known_hosts
         self.own, self.hides_hosts = bool(key) and own, bool(key) and hosts
         self._key = key.encode()
         self._labels = {**LABELS, **dict.fromkeys(labels, "hidden")}
 
     def with_lookups(
-        self, jobs_of: Callable[[str], Collection[str]], known_hosts: Callable[[], Collection[str]]
+        self,
+        jobs_of: Callable[[str], Collection[str]],
+        containers_of: Callable[[str], Collection[tuple[str, str]]],
+        known_hosts: Callable[[], Collection[str]],
     ) -> Privacy:
-        """Return the same with what finds a user's jobs, and names and addresses of all hosts."""
+        """Return the same with what finds a user's jobs and containers, and names and addresses of all hosts."""
         found = copy.copy(self)
-        found.jobs_of, found.hosts = jobs_of, known_hosts
+        found.jobs_of, found.containers_of, found.hosts = jobs_of, containers_of, known_hosts
         return found
 
     @property
@@ -249,7 +286,10 @@ class Privacy:
             return None
         name = identity.name if identity.role == "user" else ""
         jobs = self.jobs_of(name) if name else ()
-        return Pseudonyms(self._key, name, jobs, self._labels, people=self.own, hosts=hosts)
+        containers = self.containers_of(name) if name else ()
+        return Pseudonyms(
+            self._key, name, jobs, self._labels, containers=containers, people=self.own, hosts=hosts
+        )
 
 
 def sees_through(mask: Pseudonyms | None) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.expositions import parse
 from vigie.agent.recorder import record
-from vigie.agent.scrubber import scrub
+from vigie.agent.scrubber import scrub, scrub_private
 from vigie.agent.source_reader import SourceReader
 from vigie.cli import main
 from vigie.common.clock import SystemClock
@@ -109,3 +109,16 @@ def test_scrubbing_keeps_equal_things_equal_and_says_what_went() -> None:
     assert text.count("02:00:00:00:00:01") == 2
     assert "00000000:1F90" in text
     assert "the host name" in replaced
+
+
+def test_recording_holds_nothing_that_people_wrote() -> None:
+    environ = "SLURM_JOB_ID=17\0SLURM_JOB_NAME=secret-model\0AWS_SECRET_KEY=abc\n-- proc/1/x --\nabc\0"
+    assert scrub_private("proc/7/environ", environ) == "SLURM_JOB_ID=17\0SLURM_JOB_NAME=scrubbed\0"
+    assert scrub_private("proc/7/cmdline", "train\0--token\0abc\0") == "program\0"
+    assert scrub_private("proc/7/status", "Name:\tsecret\nUid:\t5\n") == "Name:\tprocess\nUid:\t5\n"
+    assert scrub_private("root/etc/passwd", "ada:x:5:5:Ada L.:/home/ada:/bin/sh\n") == "user5:x:5:5:::\n"
+    spec = '{"process": {"env": ["TOKEN=abc"]}, "linux": {"cgroupsPath": "/default/c1"}}'
+    path = "root/run/containerd/io.containerd.runtime.v2.task/default/c1/config.json"
+    assert scrub_private(path, spec) == '{"linux": {"cgroupsPath": "/default/c1"}}\n'
+    assert scrub_private(path, "[" * 99_999) == "{}\n"
+    assert scrub_private("proc/meminfo", "as it is") == "as it is"

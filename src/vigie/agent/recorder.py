@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vigie.agent.collector import Collector
-from vigie.agent.scrubber import scrub
+from vigie.agent.scrubber import scrub, scrub_private
 from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.sources.core.dbus import BusCall
 from vigie.sources.core.ethtool import Ethtool
@@ -91,6 +91,14 @@ class RecordingTree(Tree):
                 self._recording.links[self._key(full)] = os.readlink(full)
         return names
 
+    def list_folders(self, path: str = "") -> list[str]:
+        """List the directories, and record them."""
+        names = super().list_folders(path)
+        real = self._resolve(path)
+        self._recording.paths[self._key(real)] = True
+        self._recording.paths.update((self._key(os.path.join(real, name)), True) for name in names)
+        return names
+
     def read_link(self, path: str) -> str:
         """Read a link, and record its target."""
         target = super().read_link(path)
@@ -113,7 +121,8 @@ class RecordingTree(Tree):
             if not isinstance(error, (FileNotFoundError, NotADirectoryError)) and error.errno:
                 self._recording.errors[self._key(self._resolve(path))] = errno.errorcode[error.errno]
             raise
-        self._recording.files[self._key(self._resolve(path))] = data.decode("utf-8", "surrogateescape")
+        key = self._key(self._resolve(path))
+        self._recording.files[key] = scrub_private(key, data.decode("utf-8", "surrogateescape"))
         return data
 
     def _key(self, real: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+
+from vigie.workload.process import VARIABLES
 
 HEADER = re.compile(r"^-- (.*) --$", re.MULTILINE)
 MAC = re.compile(r"\b(?!(?:00:){5}00\b|(?:ff:){5}ff\b)(?:[0-9a-f]{2}:){5,19}[0-9a-f]{2}\b")
@@ -14,6 +17,10 @@ HOME = re.compile(r"(?<=/home/)[^/\s]+")
 SECRET_FILES = re.compile(r"(?:serial|serial_number|uuid|asset_tag|wwid|subsysnqn|nguid|eui)$")
 SOCKETS = re.compile(r"^proc/(?:.*/)?net/(?:tcp|udp)6?$")
 PID_STAT = re.compile(r"^proc/\d+/stat$")
+PID_FILE = re.compile(r"^proc/\d+/(environ|cmdline|status)$")
+USERS_FILE = "root/etc/passwd"
+CONTAINER_SPEC = re.compile(r"^root/run/containerd/.*/config\.json$")
+NUMBER = re.compile(r"^[0-9]{1,10}$")
 UDEV_SERIAL = re.compile(r"^(E:[A-Z_]*(?:SERIAL|UUID|WWN|LABEL)[A-Z_]*=).*$", re.MULTILINE)
 
 # /proc/net/tcp: hexadecimal addresses before a port. States and queues after them stay.
@@ -70,3 +77,46 @@ def _scrub_file(path: str, body: str) -> str:
     if PID_STAT.match(path):
         return re.sub(r"\(.*\)", "(process)", body)
     return UDEV_SERIAL.sub(r"\1scrubbed", body)
+
+
+def scrub_private(path: str, text: str) -> str:
+    """Return a file without what people wrote: before it is recorded, as such text may hold anything."""
+    found = PID_FILE.match(path)
+    if found:
+        return {"environ": _scrub_environ, "cmdline": _scrub_command, "status": _scrub_status}[found[1]](text)
+    if path == USERS_FILE:
+        return "".join(f"user{uid}:x:{uid}:{uid}:::\n" for uid in _user_ids(text))
+    if CONTAINER_SPEC.match(path):
+        return _scrub_specification(text)
+    return text
+
+
+def _scrub_environ(text: str) -> str:
+    """Keep the few variables that name jobs and environments, and of their values only numbers."""
+    pairs = (word.partition("=") for word in text.split("\0"))
+    kept = (
+        (name, value if NUMBER.match(value) else "scrubbed") for name, _, value in pairs if name in VARIABLES
+    )
+    return "".join(f"{name}={value}\0" for name, value in kept)
+
+
+def _scrub_command(text: str) -> str:
+    return "program\0" if text.strip("\0\n ") else ""
+
+
+def _scrub_status(text: str) -> str:
+    return re.sub(r"^Name:.*$", "Name:\tprocess", text, flags=re.MULTILINE)
+
+
+def _user_ids(text: str) -> list[str]:
+    rows = (line.split(":") for line in text.splitlines())
+    return [row[2] for row in rows if len(row) > 3 and NUMBER.match(row[2])]
+
+
+def _scrub_specification(text: str) -> str:
+    """Keep where the container's cgroup is; its variables and arguments may hold secrets."""
+    try:
+        path = json.loads(text)["linux"]["cgroupsPath"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "{}\n"
+    return json.dumps({"linux": {"cgroupsPath": path if isinstance(path, str) else ""}}) + "\n"

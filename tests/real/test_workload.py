@@ -106,8 +106,8 @@ def _training(cluster: Cluster) -> Iterator[str]:
         stack.enter_context(cluster.runtime.container("train", BURN, *flags))
         pid = cluster.runtime.run("inspect", "--format", "{{.State.Pid}}", "train")
         line = f"3 process.0 {pid} {2 << 30}"
-        cluster.driver.say(line)
-        stack.callback(cluster.driver.take_back, line)
+        cluster.driver.set(line)
+        stack.callback(cluster.driver.clear, line)
         _give_network(pid)
         yield pid
 

@@ -52,6 +52,7 @@ def _spoil(data: bytes, choice: random.Random) -> bytes:
         *(("epyc-128", 1), ("epyc-128", 2), ("mi300x", 1), ("mi300x", 2), ("radeon", 1)),
         *(("fileserver", seed) for seed in range(8)),
         *(("frontend", seed) for seed in range(6)),
+        *(("workload", seed) for seed in range(6)),
     ],
 )
 def test_spoiled_files_never_make_a_source_fail(machine: str, seed: int, tmp_path: Path) -> None:

@@ -81,6 +81,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         flags += ["--option", "containers.disk_usage=2"]
         socket = home / "agent.sock"
         stack.enter_context(_program([*base, "agent", *flags], VIGIE_AGENT_SOCKET=str(socket)))
+        until(
+            lambda: socket.is_socket() and json.loads(get(f"{url}/api/nodes"))["nodes"], "the agent is linked"
+        )
         yield Cluster(url, runtime, driver, socket)
 
 

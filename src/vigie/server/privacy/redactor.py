@@ -269,7 +269,7 @@ class Privacy:
         containers_of: Callable[[str], Collection[tuple[str, str]]],
         known_hosts: Callable[[], Collection[str]],
     ) -> Privacy:
-        """Return the same with what finds a user's jobs and containers, and names and addresses of all hosts."""
+        """Return the same with lookups of a user's jobs and containers, and of all hosts."""
         found = copy.copy(self)
         found.jobs_of, found.containers_of, found.hosts = jobs_of, containers_of, known_hosts
         return found

@@ -1,0 +1,1 @@
+"""Reads trace files of PyTorch's profiler and says where the time went."""

@@ -8,10 +8,12 @@ the end of an event fails to decode and is tried again with the next piece.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
+import zlib
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -22,7 +24,7 @@ CUT_SEARCH_BYTES = 64 * 1024
 MAX_REJOINED = 8  # fragments of one event whose name looks like a separator
 
 _SEPARATOR = re.compile(rb"\}(\s*),\s*\{")
-_ARRAY_END = re.compile(rb"\}\s*\]|\[\s*\]")
+_ARRAY_END = re.compile(rb"\}\s*\]")
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -64,17 +66,19 @@ _decode_events = msgspec.json.Decoder(list[TraceEvent]).decode
 _decode_event = msgspec.json.Decoder(TraceEvent).decode
 
 
-def open_trace(stream: BinaryIO) -> BinaryIO:
+def open_trace(stream: io.BufferedIOBase) -> io.BufferedIOBase:
     """Return the JSON of a trace file, whether it is compressed or not; the stream must be seekable."""
     magic = stream.read(2)
     stream.seek(0)
-    return gzip.open(stream, "rb") if magic == _GZIP_MAGIC else stream  # type: ignore[return-value]
+    return gzip.GzipFile(fileobj=stream) if magic == _GZIP_MAGIC else stream
 
 
 class TraceReader:
     """Yields the events of one trace in batches; its metadata is complete after the last batch."""
 
-    def __init__(self, stream: BinaryIO, *, max_bytes: int = MAX_TRACE_BYTES, piece_bytes: int = PIECE_BYTES):
+    def __init__(
+        self, stream: io.BufferedIOBase, *, max_bytes: int = MAX_TRACE_BYTES, piece_bytes: int = PIECE_BYTES
+    ):
         self._stream, self._max_bytes, self._piece_bytes = stream, max_bytes, piece_bytes
         self._bytes = 0
         self.metadata: dict[str, Any] = {}
@@ -84,34 +88,40 @@ class TraceReader:
     def read_batches(self) -> Iterator[list[TraceEvent]]:
         """Yield the events; a broken event is counted in `bad_events` and left out."""
         buffer = self._read_head()
+        patience = 2 * self._piece_bytes + CUT_SEARCH_BYTES
         while piece := self._read_piece():
             buffer += piece
             cut = self._find_cut(buffer)
             if cut is None:
                 continue
             events = self._try_decode(buffer[:cut])
-            if events is None:  # the cut may stand inside a name: try once with more
-                buffer += self._read_piece()
-                cut = self._find_cut(buffer)
-                if cut is None:
+            if events is None:  # the cut may stand inside a name: try again with more
+                if len(buffer) < patience:
                     continue
-                events = self._try_decode(buffer[:cut])
-            yield self._decode_singly(buffer[:cut]) if events is None else events
+                events, cut = self._decode_singly(buffer[:cut])
+            yield events
             buffer = buffer[cut:].lstrip().removeprefix(b",")
         yield self._read_tail(buffer)
 
     def _read_piece(self) -> bytes:
-        try:
-            piece = self._stream.read(self._piece_bytes)
-        except (EOFError, OSError) as error:  # a compressed file that was cut off or damaged
-            if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
-                raise
-            self.is_truncated = True
-            return b""
+        parts: list[bytes] = []
+        missing = self._piece_bytes
+        while missing > 0 and (part := self._read_part(missing)):
+            parts.append(part)
+            missing -= len(part)
+        piece = b"".join(parts)
         self._bytes += len(piece)
         if self._bytes > self._max_bytes:
             raise InvalidTraceError(f"the trace is larger than {self._max_bytes >> 20} MiB")
         return piece
+
+    def _read_part(self, size: int) -> bytes:
+        """Read what is at hand; of a compressed file that was cut off, all that comes before the cut."""
+        try:
+            return self._stream.read1(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            self.is_truncated = True
+            return b""
 
     def _read_head(self) -> bytes:
         """Read the metadata before the events and return what follows their opening bracket."""
@@ -128,17 +138,32 @@ class TraceReader:
 
     def _read_tail(self, buffer: bytes) -> list[TraceEvent]:
         """Decode the last events and the metadata behind them."""
-        for match in reversed(list(_ARRAY_END.finditer(buffer))):
-            end = match.start() + (buffer[match.start() : match.start() + 1] == b"}")
-            events = self._try_decode(buffer[:end])
-            if events is not None:
-                rest = buffer[match.end() :].strip().removeprefix(b",")
-                if rest:
-                    self._add_metadata(b"{" + rest)
-                return events
+        ends = [match.end() - 1 for match in _ARRAY_END.finditer(buffer)]
+        if buffer.lstrip()[:1] == b"]":
+            ends.insert(0, buffer.index(b"]"))
+        for decode in (self._try_decode, self._decode_rest):
+            for end in reversed(ends):
+                if self._is_metadata(buffer[end + 1 :]) and (events := decode(buffer[:end])) is not None:
+                    self._add_metadata(b"{" + buffer[end + 1 :].strip().removeprefix(b","))
+                    return events
         self.is_truncated = True
-        cut = self._find_cut(buffer)
-        return self._decode_singly(buffer[:cut]) if cut is not None else []
+        return self._decode_singly(buffer)[0]
+
+    def _decode_rest(self, piece: bytes) -> list[TraceEvent]:
+        events, end = self._decode_singly(piece)
+        self.bad_events += end < len(piece)
+        return events
+
+    @staticmethod
+    def _is_metadata(text: bytes) -> bool:
+        text = text.strip()
+        if not text:  # a bare list has nothing behind it
+            return True
+        try:
+            json.loads(b"{" + text.removeprefix(b","))
+        except ValueError:
+            return False
+        return True
 
     @staticmethod
     def _find_cut(buffer: bytes) -> int | None:
@@ -154,26 +179,28 @@ class TraceReader:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
-    def _decode_singly(self, piece: bytes) -> list[TraceEvent]:
-        """Decode event by event; a name that looks like a separator joins its fragments again."""
+    def _decode_singly(self, piece: bytes) -> tuple[list[TraceEvent], int]:
+        """Decode event by event, and return how far that went: what is left may go on in the next piece.
+
+        A name that looks like a separator cuts its event in two, so fragments are joined again.
+        """
         events: list[TraceEvent] = []
-        begin = fragment = failures = 0
+        begin = fragment = failures = done = 0
         for end, following in _split(piece):
             event = _decode_or_none(piece[begin:end])
             if event is None and fragment != begin:
                 event = _decode_or_none(piece[fragment:end])
-                self.bad_events += event is not None  # what came before it was broken
+                self.bad_events += failures if event is not None else 0  # what came before it was broken
             fragment = following
             if event is None and failures < MAX_REJOINED:
                 failures += 1
                 continue
             if event is None:
-                self.bad_events += 1
+                self.bad_events += failures + 1
             else:
                 events.append(event)
-            begin, failures = following, 0
-        self.bad_events += failures > 0
-        return events
+            begin, failures, done = following, 0, end
+        return events, done
 
     def _add_metadata(self, text: bytes) -> None:
         try:

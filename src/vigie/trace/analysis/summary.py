@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -78,7 +79,7 @@ class TraceSummary(msgspec.Struct, kw_only=True):
         return next((share.seconds for share in self.shares if share.kind == kind), 0.0)
 
 
-def summarize_trace(stream: BinaryIO) -> TraceSummary:
+def summarize_trace(stream: io.BufferedIOBase) -> TraceSummary:
     """Read a trace file, compressed or not, or raise InvalidTraceError."""
     reader = TraceReader(open_trace(stream))
     table = EventTable()

@@ -28,7 +28,7 @@ EVENTS = st.lists(
     ),
     max_size=30,
 )
-LAYOUTS = ({"indent": 2}, {"separators": (",", ":")}, {})
+LAYOUTS: tuple[dict[str, Any], ...] = ({"indent": 2}, {"separators": (",", ":")}, {})
 
 
 def read(text: bytes, piece_bytes: int = 64) -> tuple[TraceReader, list[Any]]:

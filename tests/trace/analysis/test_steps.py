@@ -23,7 +23,7 @@ def test_step_is_from_one_optimizer_step_to_the_next() -> None:
     steps = summarize(window(100), *marks, *other).steps
     assert steps is not None
     assert steps.count == 2
-    assert (steps.min_seconds, steps.max_seconds) == (pytest.approx(30e-6), pytest.approx(40e-6))
+    assert [steps.min_seconds, steps.max_seconds] == pytest.approx([30e-6, 40e-6])
 
 
 def test_inference_has_no_steps() -> None:

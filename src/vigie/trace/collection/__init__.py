@@ -1,0 +1,1 @@
+"""Brings a trace from where its trainer wrote it to the server."""

@@ -1,0 +1,1 @@
+"""What programs do right now: Python stacks, wait states and collectives, without stopping anything."""

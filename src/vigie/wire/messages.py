@@ -147,6 +147,7 @@ class CommandResult(Struct, tag="reply", omit_defaults=True):
     refused: Text = ""
     uptime_ms: Time = 0
     text: Text = msgspec.field(default="", name="said")  # the outcome, for people
+    data: bytes = b""  # for the server; what it is depends on the command
 
 
 class DelegatedRequest(Struct, tag="ask"):

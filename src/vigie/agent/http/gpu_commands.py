@@ -16,7 +16,7 @@ from vigie.sources.core.driver import PausableProfiler
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Unavailable
 from vigie.sources.core.tree import to_printable
-from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE, CommandHandler
+from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE, CommandHandler, CommandOutcome
 
 RELEASE, TAKE, PAUSE, RESUME = "/gpus/release", "/gpus/take", "/gpus/pause", "/gpus/resume"
 COMMANDS = (RELEASE, TAKE, PAUSE, RESUME)
@@ -39,10 +39,10 @@ class GpuCommands:
         """Return the commands a server may send."""
         return {GPUS_RELEASE: partial(self._handle, RELEASE), GPUS_TAKE: partial(self._handle, TAKE)}
 
-    async def _handle(self, path: str, arguments: Mapping[str, Any]) -> tuple[bool, str]:
+    async def _handle(self, path: str, arguments: Mapping[str, Any]) -> CommandOutcome:
         by = to_printable(str(arguments.get("by", ""))[:MAX_CALLER]) or "the server"
         response = await self._run(path, arguments.get("seconds"), lambda: by)
-        return response.status == 200, response.body.decode().rstrip()
+        return CommandOutcome(response.status == 200, response.body.decode().rstrip())
 
     async def _run(self, path: str, value: Any, by: Callable[[], str]) -> Response:
         if not self._hosts:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from websockets.exceptions import ConnectionClosed
 
 from vigie.agent.link.hello import uptime_ms
-from vigie.wire.commands import PING, CommandHandler
+from vigie.wire.commands import PING, CommandHandler, CommandOutcome
 from vigie.wire.messages import Command, CommandResult
 
 log = logging.getLogger(__name__)
@@ -50,13 +50,11 @@ class CommandRunner:
             why = f"already running {MAX_RUNNING} commands: try again"
         else:
             try:
-                done, text = await handler(command.arguments)
+                outcome = await handler(command.arguments)
             except Exception as error:  # the server waits for a result
                 log.exception("while running %s for the server", command.name)
-                done, text = False, f"failed: {error}"
-            return (
-                CommandResult(command.number, text=text)
-                if done
-                else CommandResult(command.number, refused=text)
-            )
+                outcome = CommandOutcome(False, f"failed: {error}")
+            if not outcome.is_done:
+                return CommandResult(command.number, refused=outcome.text)
+            return CommandResult(command.number, text=outcome.text, data=outcome.data)
         return CommandResult(command.number, refused=why)

@@ -56,15 +56,38 @@ class TrainerRoot:
     def open_file(self, path: str, uid: int, max_bytes: int) -> IO[bytes]:
         """Return the file for reading, or raise TraceFileError."""
         *directories, name = _split_path(path)
+        directory = self._open_directory(directories, path)
+        try:
+            return self._open_checked(directory, name, path, uid, max_bytes)
+        finally:
+            os.close(directory)
+
+    def remove_file(self, path: str, uid: int) -> None:
+        """Remove a file that `open_file` would open; a name is removed, whatever it leads to."""
+        *directories, name = _split_path(path)
+        directory = self._open_directory(directories, path)
+        try:
+            self._open_checked(directory, name, path, uid, 1 << 62).close()
+            os.unlink(name, dir_fd=directory)
+        except OSError as error:
+            raise TraceFileError(f"{path}: {error.strerror}") from None
+        finally:
+            os.close(directory)
+
+    def _open_directory(self, components: list[str], path: str) -> int:
         current = os.dup(self._fd)
         try:
-            for directory in directories:
-                following = self._open_at(current, directory, _STEP, path)
+            for component in components:
+                following = self._open_at(current, component, _STEP, path)
                 os.close(current)
                 current = following
-            fd = self._open_at(current, name, _OPEN, path)
-        finally:
+        except TraceFileError:
             os.close(current)
+            raise
+        return current
+
+    def _open_checked(self, directory: int, name: str, path: str, uid: int, max_bytes: int) -> IO[bytes]:
+        fd = self._open_at(directory, name, _OPEN, path)
         try:
             _check(os.fstat(fd), path, uid, max_bytes)
         except TraceFileError:

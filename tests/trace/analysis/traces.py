@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from vigie.trace.analysis.summary import TraceSummary, summarize_trace
+from vigie.trace.analysis.report import TraceSummary
+from vigie.trace.analysis.summary import summarize_trace
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 

@@ -2,34 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from vigie.trace.analysis.operators import OperatorTime
-from vigie.trace.analysis.summary import TraceSummary
+from vigie.trace.analysis.report import OperatorTime, TimeChange, TraceComparison, TraceSummary
 
 MAX_ROWS = 20
-
-
-class TimeChange(msgspec.Struct):
-    """Seconds of one kind of work or operator before and after; absent on one side is null, not 0."""
-
-    name: str
-    before_seconds: float | None
-    after_seconds: float | None
-
-    @property
-    def change_seconds(self) -> float:
-        return (self.after_seconds or 0.0) - (self.before_seconds or 0.0)
-
-
-class TraceComparison(msgspec.Struct):
-    """Times are per step where both traces have steps, else per second of the window."""
-
-    per: str  # "step" or "second"
-    sentence: str
-    shares: list[TimeChange]
-    operators: list[TimeChange]
-    kernels: list[TimeChange]
 
 
 def compare_traces(before: TraceSummary, after: TraceSummary) -> TraceComparison:

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from vigie.trace.analysis.columns import Columns, EventTable
 from vigie.trace.analysis.event_kinds import GPU_KINDS, Kind
 from vigie.trace.analysis.intervals import CHUNK_EVENTS, Times
+from vigie.trace.analysis.report import OperatorTime
 
 MAX_OPERATORS = 30
 NS = 1e9
-
-
-class OperatorTime(msgspec.Struct):
-    """An operator or kernel: how often it ran, and for how long without what it called."""
-
-    name: str
-    count: int
-    total_seconds: float
-    self_seconds: float
 
 
 def rank_operators(

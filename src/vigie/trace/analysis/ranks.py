@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import median
 
-import msgspec
-
+from vigie.trace.analysis.report import RankComparison, TraceSummary
 from vigie.trace.analysis.summary import (
     COMMUNICATION,
     COMPUTE,
@@ -19,7 +18,6 @@ from vigie.trace.analysis.summary import (
     LAUNCH,
     OUTSIDE,
     SYNC,
-    TraceSummary,
 )
 
 LATE_RATIO = 0.7  # of the others' median time in communication
@@ -33,17 +31,6 @@ CAUSES = {
     LAUNCH: "launching kernels",
     OUTSIDE: "outside PyTorch operators (data loading, Python code, sleeping)",
 }
-
-
-class RankComparison(msgspec.Struct):
-    """The verdict over all ranks that were traced together."""
-
-    sentence: str
-    slow_rank: int | None = None
-    cause: str | None = None
-    excess_seconds: float | None = None  # over the peers' median
-    different_ranks: list[int] = []  # whose operators differ from the others' by design
-    peer_rank: int | None = None  # a typical one, to look at beside the slow rank
 
 
 def compare_ranks(summaries: Mapping[int, TraceSummary]) -> RankComparison:

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 
 from vigie.trace.analysis.columns import Columns, EventTable
 from vigie.trace.analysis.event_kinds import Kind
 from vigie.trace.analysis.intervals import Times
+from vigie.trace.analysis.report import StepTimes
 
 NS = 1e9
-
-
-class StepTimes(msgspec.Struct):
-    """Whole steps between two marks; the first and the last are cut by the window and left out."""
-
-    mark: str  # ProfilerStep or Optimizer.step; with gradient accumulation the latter is rarer than batches
-    count: int
-    median_seconds: float
-    min_seconds: float
-    max_seconds: float
 
 
 def find_steps(table: EventTable, main: Columns) -> StepTimes | None:

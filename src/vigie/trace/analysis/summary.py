@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from vigie.trace.analysis.columns import Columns, EventTable, ThreadKey
 from vigie.trace.analysis.event_kinds import Kind
 from vigie.trace.analysis.intervals import EMPTY, Intervals, Times, union
-from vigie.trace.analysis.operators import OperatorTime, rank_kernels, rank_operators
+from vigie.trace.analysis.operators import rank_kernels, rank_operators
 from vigie.trace.analysis.reader import InvalidTraceError, TraceReader, open_trace
-from vigie.trace.analysis.steps import StepTimes, find_steps
-from vigie.trace.analysis.timeline import Span, build_timeline
+from vigie.trace.analysis.report import Gap, Share, TraceSummary
+from vigie.trace.analysis.steps import find_steps
+from vigie.trace.analysis.timeline import build_timeline
 
 BETWEEN_KERNELS_NS = 5_000  # a shorter gap is the hardware's own
 MAX_GAPS = 10
@@ -31,52 +31,6 @@ COMPUTE, COMMUNICATION, COPY, DATA = "compute", "communication", "copy", "data"
 SYNC, LAUNCH, OUTSIDE, BETWEEN = "sync", "launch", "outside", "between-kernels"
 # What the thread that launches work does while the GPU has none, the first that fits.
 _IDLE_CAUSES = {DATA: (Kind.DATA,), SYNC: (Kind.SYNC,), LAUNCH: (Kind.OPERATOR, Kind.RUNTIME)}
-
-
-class Share(msgspec.Struct):
-    """Time that is counted under one kind only."""
-
-    kind: str
-    seconds: float
-    ratio: float
-
-
-class Gap(msgspec.Struct):
-    """A stretch without work, why, and what the program did meanwhile."""
-
-    kind: str
-    start_seconds: float  # after the window's start
-    seconds: float
-    during: str
-
-
-class TraceSummary(msgspec.Struct, kw_only=True):
-    """What one trace file says. Shares are exclusive; hidden communication overlaps compute."""
-
-    start_ns: int  # Unix time of the window's start
-    window_seconds: float
-    has_gpu: bool
-    shares: list[Share]
-    communication_seconds: float
-    communication_hidden_seconds: float
-    communication_slices: list[float]
-    operators: list[OperatorTime]
-    kernels: list[OperatorTime]
-    steps: StepTimes | None
-    gaps: list[Gap]
-    timeline: list[Span]
-    coverage_ratio: float  # of the window, from the first event to the last
-    overhead_ratio: float
-    unfinished_events: int
-    bad_events: int
-    is_truncated: bool
-    rank: int | None
-    world_size: int | None
-    trace_id: str
-    messages: list[str]  # the profiler's own warnings
-
-    def seconds_of(self, kind: str) -> float:
-        return next((share.seconds for share in self.shares if share.kind == kind), 0.0)
 
 
 def summarize_trace(stream: io.BufferedIOBase) -> TraceSummary:

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
 import numpy as np
 
 from vigie.trace.analysis.intervals import Intervals
+from vigie.trace.analysis.report import Span
 
 MAX_SPANS = 2000
 NS = 1e9
-
-
-class Span(msgspec.Struct, array_like=True):
-    """One kind of work for a while, in seconds after the window's start."""
-
-    start: float
-    end: float
-    kind: str
 
 
 def build_timeline(kinds: Mapping[str, Intervals], start: int, end: int) -> list[Span]:

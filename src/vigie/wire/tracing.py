@@ -18,7 +18,9 @@ class TrainerInfo(Struct, kw_only=True, omit_defaults=True):
     pid: int
     inner_pid: int  # as the process sees itself: its file is named so
     uid: int
-    job_id: int = 0
+    user: str = ""
+    job_id: int = 0  # SLURM_JOB_ID, as the trainer says
+    job: str = ""  # as the node found it by its cgroup
     ancestors: list[int] = []
     rank: int | None = None
     world_size: int | None = None

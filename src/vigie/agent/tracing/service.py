@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import logging
 import os
+import pwd
 import shutil
 import time
 from collections import OrderedDict
@@ -264,6 +265,7 @@ def _describe(trainer: Trainer, now: float) -> TrainerInfo:
         pid=trainer.pid,
         inner_pid=trainer.pids[0],
         uid=trainer.uid,
+        user=_name_user(trainer.uid),
         job_id=trainer.job_id,
         ancestors=list(trainer.pids[1:]),
         rank=environment.rank,
@@ -272,6 +274,13 @@ def _describe(trainer: Trainer, now: float) -> TrainerInfo:
         is_busy=trainer.is_busy(now),
         is_young=trainer.is_young(now),
     )
+
+
+def _name_user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
 
 
 def _free_bytes() -> int | None:

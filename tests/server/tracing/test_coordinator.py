@@ -120,6 +120,7 @@ async def wait_until_over(coordinator: TraceCoordinator, session: TraceSession) 
             await coordinator.wait(session.id, 0.02)
 
 
+@pytest.mark.process
 def test_ranks_of_all_nodes_are_traced_collected_and_read(cluster: Cluster) -> None:
     async def act(coordinator: TraceCoordinator) -> TraceSession:
         trainers = [cluster.trainer("n1", 11), cluster.trainer("n2", 22)]
@@ -154,6 +155,7 @@ def test_every_node_starts_by_its_own_clock(cluster: Cluster) -> None:
     assert starts["n2"] - starts["n1"] == 5000
 
 
+@pytest.mark.process
 def test_agent_that_is_started_again_in_mid_trace_costs_nothing(cluster: Cluster) -> None:
     async def act(coordinator: TraceCoordinator) -> TraceSession:
         trainer = cluster.trainer("n1", 11)
@@ -169,6 +171,7 @@ def test_agent_that_is_started_again_in_mid_trace_costs_nothing(cluster: Cluster
     assert cluster.run(act).state == "done"
 
 
+@pytest.mark.process
 def test_session_goes_on_after_a_restart_of_the_server(cluster: Cluster) -> None:
     async def act(coordinator: TraceCoordinator) -> str:
         trainer = cluster.trainer("n1", 11)

@@ -19,7 +19,7 @@ def build_session(session_id: str, created_ms: int, state: str = "done") -> Trac
         switches=TraceSwitches(),
         duration_ms=500,
         state=state,
-        ranks=[RankTrace(node="n1", pid=1, inner_pid=1, uid=1000, path="/tmp/x.json", rank=0)],  # noqa: S108
+        ranks=[RankTrace(node="n1", pid=1, inner_pid=1, uid=1000, path="/tmp/x.json", rank=0)],
     )
 
 

@@ -15,7 +15,7 @@ from vigie.agent.tracing.service import TraceService
 from vigie.server.tracing.coordinator import ClusterFacts, TraceCaller, TraceCoordinator
 from vigie.server.tracing.library import TraceLibrary
 from vigie.server.tracing.preflight import TraceRefusedError
-from vigie.trace.session import TraceSelection, TraceSession
+from vigie.wire.api.trace_session import TraceSelection, TraceSession
 from vigie.wire.messages import CommandResult
 
 ADMIN = TraceCaller("root", True)

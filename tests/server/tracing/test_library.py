@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vigie.server.tracing.library import TraceLibrary
-from vigie.trace.session import RankTrace, TraceSelection, TraceSession, TraceSwitches
+from vigie.wire.api.trace_session import RankTrace, TraceSelection, TraceSession, TraceSwitches
 
 DAY_MS = 86_400_000
 

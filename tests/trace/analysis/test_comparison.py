@@ -2,7 +2,7 @@
 
 from tests.trace.analysis.traces import event, summarize, window
 from vigie.trace.analysis.comparison import compare_traces
-from vigie.trace.analysis.report import TraceSummary
+from vigie.wire.api.trace_reports import TraceSummary
 
 
 def program(step_ms: int, *, name: str = "aten::mm") -> TraceSummary:

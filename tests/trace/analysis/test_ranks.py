@@ -4,7 +4,7 @@ import pytest
 
 from tests.trace.analysis.traces import event, summarize, summarize_recorded, window
 from vigie.trace.analysis.ranks import compare_ranks
-from vigie.trace.analysis.report import TraceSummary
+from vigie.wire.api.trace_reports import TraceSummary
 
 
 def rank(wait: float, compute: float = 10, name: str = "aten::mm", data: float = 0) -> TraceSummary:

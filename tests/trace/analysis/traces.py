@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from vigie.trace.analysis.report import TraceSummary
 from vigie.trace.analysis.summary import summarize_trace
+from vigie.wire.api.trace_reports import TraceSummary
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 

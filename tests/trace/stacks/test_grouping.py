@@ -1,7 +1,8 @@
 """Ranks are grouped by where they stand, and the odd one is named with its cause."""
 
 from vigie.trace.stacks.grouping import describe_activity, find_place, group_stacks
-from vigie.trace.stacks.stack import Frame, ProcessStacks, ThreadStack
+from vigie.trace.stacks.stack import ProcessStacks, ThreadStack
+from vigie.wire.api.trace_reports import StackFrame as Frame
 
 MODULE = Frame("<module>", "train.py", 40)
 MAIN = Frame("main", "train.py", 23)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from vigie.trace.analysis.report import TraceSummary
+from vigie.wire.api.trace_reports import TraceSummary
 
 ANALYSIS_SECONDS = 300.0
 _decode = msgspec.json.Decoder(TraceSummary).decode

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from vigie.server.tracing.library import TraceLibrary
-from vigie.trace.session import RankTrace, TraceSession
+from vigie.wire.api.trace_session import RankTrace, TraceSession
 from vigie.wire.commands import TRACE_READ
 from vigie.wire.messages import CommandResult
 from vigie.wire.tracing import PieceHeader, PieceOrder, TraceTarget

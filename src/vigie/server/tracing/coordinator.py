@@ -23,10 +23,10 @@ from vigie.server.tracing.preflight import (
     select_trainers,
 )
 from vigie.server.tracing.verification import describe_missing, verify_summary
-from vigie.trace import session as states
 from vigie.trace.analysis.ranks import compare_ranks
-from vigie.trace.session import RankTrace, TraceSelection, TraceSession, TraceSwitches
 from vigie.wire import commands
+from vigie.wire.api import trace_session as states
+from vigie.wire.api.trace_session import RankTrace, TraceSelection, TraceSession, TraceSwitches
 from vigie.wire.messages import CommandResult
 from vigie.wire.tracing import TargetState, TargetStates, TraceOrder, TraceTarget, TrainerList
 

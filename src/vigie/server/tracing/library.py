@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from vigie.common.atomic_file import write_atomically
-from vigie.trace.analysis.report import RankComparison, TraceSummary
-from vigie.trace.session import TraceSession
+from vigie.wire.api.trace_reports import RankComparison, TraceSummary
+from vigie.wire.api.trace_session import TraceSession
 
 SESSION_FILE, RANKS_FILE = "session.json", "ranks.json"
 _ID = re.compile(r"[a-z0-9-]{1,64}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from vigie.trace.session import TraceSelection
+from vigie.wire.api.trace_session import TraceSelection
 from vigie.wire.tracing import TrainerInfo, TrainerList
 
 SECONDS_AHEAD = 16  # a trainer polls every 5 s and warms up for 6

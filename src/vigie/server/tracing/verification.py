@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vigie.trace import session as states
-from vigie.trace.analysis.report import TraceSummary
-from vigie.trace.session import TraceSession
+from vigie.wire.api import trace_session as states
+from vigie.wire.api.trace_reports import TraceSummary
+from vigie.wire.api.trace_session import TraceSession
 
 MIN_COVERAGE = 0.5
 DURATION_TOLERANCE = 0.5  # of the window asked for

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.trace.analysis.report import OperatorTime, TimeChange, TraceComparison, TraceSummary
+from vigie.wire.api.trace_reports import OperatorTime, TimeChange, TraceComparison, TraceSummary
 
 MAX_ROWS = 20
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vigie.trace.analysis.columns import Columns, EventTable
 from vigie.trace.analysis.event_kinds import GPU_KINDS, Kind
 from vigie.trace.analysis.intervals import CHUNK_EVENTS, Times
-from vigie.trace.analysis.report import OperatorTime
+from vigie.wire.api.trace_reports import OperatorTime
 
 MAX_OPERATORS = 30
 NS = 1e9

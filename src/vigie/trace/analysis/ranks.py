@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import median
 
-from vigie.trace.analysis.report import RankComparison, TraceSummary
 from vigie.trace.analysis.summary import (
     COMMUNICATION,
     COMPUTE,
@@ -19,6 +18,7 @@ from vigie.trace.analysis.summary import (
     OUTSIDE,
     SYNC,
 )
+from vigie.wire.api.trace_reports import RankComparison, TraceSummary
 
 LATE_RATIO = 0.7  # of the others' median time in communication
 BOUND_RATIO = 0.5  # of the window in communication on all ranks: the network or the message size

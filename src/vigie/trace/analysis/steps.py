@@ -7,7 +7,7 @@ import numpy as np
 from vigie.trace.analysis.columns import Columns, EventTable
 from vigie.trace.analysis.event_kinds import Kind
 from vigie.trace.analysis.intervals import Times
-from vigie.trace.analysis.report import StepTimes
+from vigie.wire.api.trace_reports import StepTimes
 
 NS = 1e9
 

@@ -16,9 +16,9 @@ from vigie.trace.analysis.event_kinds import Kind
 from vigie.trace.analysis.intervals import EMPTY, Intervals, Times, union
 from vigie.trace.analysis.operators import rank_kernels, rank_operators
 from vigie.trace.analysis.reader import InvalidTraceError, TraceReader, open_trace
-from vigie.trace.analysis.report import Gap, Share, TraceSummary
 from vigie.trace.analysis.steps import find_steps
 from vigie.trace.analysis.timeline import build_timeline
+from vigie.wire.api.trace_reports import Gap, Share, TraceSummary
 
 BETWEEN_KERNELS_NS = 5_000  # a shorter gap is the hardware's own
 MAX_GAPS = 10

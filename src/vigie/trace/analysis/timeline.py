@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from vigie.trace.analysis.intervals import Intervals
-from vigie.trace.analysis.report import Span
+from vigie.wire.api.trace_reports import Span
 
 MAX_SPANS = 2000
 NS = 1e9

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
-from vigie.trace.stacks.stack import Frame, ProcessStacks
+from vigie.trace.stacks.stack import ProcessStacks
+from vigie.wire.api.trace_reports import StackFrame, StackGroup, StackReport
 
 # Where a stack ends, in words; the first that fits any frame from the innermost outwards.
 _REGIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -29,28 +28,6 @@ _LIBRARIES = (
     *("site-packages/", "dist-packages/", "torch/", "lib/python", "<frozen", "multiprocessing/"),
     *("threading.py", "selectors.py", "queue.py", "importlib/", "concurrent/"),
 )
-
-
-class StackGroup(msgspec.Struct):
-    """Ranks whose main threads run the same calls."""
-
-    ranks: list[int]
-    calls: list[Frame]  # those behind the calls that all groups share
-    activity: str  # in words
-    place: str  # the innermost line of the user's own code
-    is_stuck: bool  # no movement between samples
-    wait: str = ""
-    workers: list[str] = []  # what the data loader's workers of these ranks do, where it differs
-
-
-class StackReport(msgspec.Struct):
-    """All ranks of a job, the smallest group first."""
-
-    sentence: str
-    shared_calls: list[Frame]
-    groups: list[StackGroup]
-    odd_ranks: list[int] = []
-    errors: list[str] = []
 
 
 def group_stacks(processes: Sequence[ProcessStacks]) -> StackReport:
@@ -89,7 +66,7 @@ def _split_workers(
     return ranks, workers
 
 
-def _frames(process: ProcessStacks) -> list[Frame]:
+def _frames(process: ProcessStacks) -> list[StackFrame]:
     return process.main.frames if process.main is not None else []
 
 
@@ -98,7 +75,7 @@ def _signature(process: ProcessStacks) -> tuple[tuple[str, str], ...]:
     return tuple((frame.function, frame.file) for frame in _frames(process))
 
 
-def _shared_length(stacks: Sequence[list[Frame]]) -> int:
+def _shared_length(stacks: Sequence[list[StackFrame]]) -> int:
     length = 0
     for calls in zip(*stacks, strict=False):
         if len({(frame.function, frame.file) for frame in calls}) > 1:
@@ -129,7 +106,7 @@ def _build_group(
     )
 
 
-def describe_activity(calls: Sequence[Frame]) -> str:
+def describe_activity(calls: Sequence[StackFrame]) -> str:
     """Return in words what the innermost calls do."""
     for frame in reversed(calls):
         if frame.function.split(".")[-1] in {call.split(".")[-1] for call in _WAITING_CALLS}:
@@ -140,7 +117,7 @@ def describe_activity(calls: Sequence[Frame]) -> str:
     return "running its own code"
 
 
-def find_place(calls: Sequence[Frame]) -> str:
+def find_place(calls: Sequence[StackFrame]) -> str:
     """Return the innermost call of the user's own code."""
     for frame in reversed(calls):
         if not any(part in frame.file for part in _LIBRARIES):

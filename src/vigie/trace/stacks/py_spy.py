@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from vigie.trace.stacks.stack import Frame, ThreadStack
+from vigie.trace.stacks.stack import ThreadStack
+from vigie.wire.api.trace_reports import StackFrame
 
 DUMP_SECONDS = 10.0
 MAX_OUTPUT_BYTES = 8 * 1024 * 1024
@@ -80,7 +81,9 @@ def decode_dump(output: bytes) -> list[ThreadStack]:
         ThreadStack(
             thread.os_thread_id or thread.thread_id,
             thread.thread_name or "",
-            [Frame(f.name, f.short_filename or f.filename, f.line) for f in thread.frames[:MAX_FRAMES]][::-1],
+            [StackFrame(f.name, f.short_filename or f.filename, f.line) for f in thread.frames[:MAX_FRAMES]][
+                ::-1
+            ],
         )
         for thread in threads
     ]

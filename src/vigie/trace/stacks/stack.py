@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-
-class Frame(msgspec.Struct, frozen=True):
-    """One call; the file's name is short, as in `torch/utils/data/dataloader.py`."""
-
-    function: str
-    file: str
-    line: int
+from vigie.wire.api.trace_reports import StackFrame
 
 
 class ThreadStack(msgspec.Struct):
@@ -18,7 +12,7 @@ class ThreadStack(msgspec.Struct):
 
     thread_id: int
     name: str
-    frames: list[Frame]
+    frames: list[StackFrame]
     state: str = ""  # R, S, D ...: as /proc has it
     wait: str = ""  # the kernel function or system call that it sleeps in
 
@@ -50,7 +44,7 @@ class ProcessStacks(msgspec.Struct, kw_only=True):
         return len(mains) > 1 and all(calls == mains[0] for calls in mains)
 
 
-def _main_calls(sample: list[ThreadStack]) -> list[Frame]:
+def _main_calls(sample: list[ThreadStack]) -> list[StackFrame]:
     named = [thread for thread in sample if thread.name == "MainThread"]
     threads = named or sample
     return threads[0].frames if threads else []

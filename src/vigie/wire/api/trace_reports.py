@@ -109,3 +109,33 @@ class TraceComparison(msgspec.Struct):
     shares: list[TimeChange]
     operators: list[TimeChange]
     kernels: list[TimeChange]
+
+
+class StackFrame(msgspec.Struct, frozen=True):
+    """One call; the file's name is short, as in `torch/utils/data/dataloader.py`."""
+
+    function: str
+    file: str
+    line: int
+
+
+class StackGroup(msgspec.Struct):
+    """Ranks whose main threads run the same calls."""
+
+    ranks: list[int]
+    calls: list[StackFrame]  # those behind the calls that all groups share
+    activity: str  # in words
+    place: str  # the innermost line of the user's own code
+    is_stuck: bool  # no movement between samples
+    wait: str = ""
+    workers: list[str] = []  # what the data loader's workers of these ranks do, where it differs
+
+
+class StackReport(msgspec.Struct):
+    """All ranks of a job, the smallest group first."""
+
+    sentence: str
+    shared_calls: list[StackFrame]
+    groups: list[StackGroup]
+    odd_ranks: list[int] = []
+    errors: list[str] = []

@@ -94,8 +94,8 @@ class PieceHeader(Struct):
 
 
 class StackOrder(Struct, kw_only=True, omit_defaults=True):
-    """Whose stacks to take. With a uid, processes of others are refused."""
+    """Whose stacks to take. With a user's name, processes of others are refused."""
 
     pids: Annotated[list[Pid], Meta(max_length=MAX_TARGETS)]
-    uid: int | None = None
+    user: str = ""
     samples: Annotated[int, Meta(ge=1, le=10)] = 3

@@ -36,7 +36,7 @@ def test_children_are_taken_along_and_others_refused() -> None:
             collector = StackCollector()
             parent, child = asyncio.run(collector.collect(StackOrder(pids=[process.pid], samples=2)))
             [refused, _] = asyncio.run(
-                collector.collect(StackOrder(pids=[process.pid], uid=os.getuid() + 1, samples=1))
+                collector.collect(StackOrder(pids=[process.pid], user="mallory", samples=1))
             )
         finally:
             process.kill()
@@ -47,7 +47,7 @@ def test_children_are_taken_along_and_others_refused() -> None:
     assert child.main is not None
     assert [frame.function for frame in child.main.frames] == ["<module>", "rank", "worker"]
     assert parent.is_stuck
-    assert "belongs to uid" in refused.error
+    assert "belongs to" in refused.error
 
 
 def test_process_that_has_ended_says_so() -> None:

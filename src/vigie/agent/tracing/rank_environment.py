@@ -1,7 +1,8 @@
-"""Which rank a process is, from its environment."""
+"""Which rank a process is, from its environment, and whose."""
 
 from __future__ import annotations
 
+import pwd
 from typing import NamedTuple
 
 MAX_ENVIRONMENT_BYTES = 1 << 20
@@ -38,3 +39,11 @@ def _first_number(variables: dict[bytes, bytes], names: tuple[str, ...]) -> int 
         if value.isdigit() and len(value) < 9:
             return int(value)
     return None
+
+
+def name_user(uid: int) -> str:
+    """Return a user's name on this node, or the number."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

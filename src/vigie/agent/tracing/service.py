@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import logging
 import os
-import pwd
 import shutil
 import time
 from collections import OrderedDict
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from vigie.agent.tracing.rank_environment import read_rank_environment
+from vigie.agent.tracing.rank_environment import name_user, read_rank_environment
 from vigie.agent.tracing.stack_collector import StackCollector
 from vigie.common.change_logger import ChangeLogger
 from vigie.trace.collection.trace_file import TraceFileError, TraceFileMissingError, TrainerRoot
@@ -265,7 +264,7 @@ def _describe(trainer: Trainer, now: float) -> TrainerInfo:
         pid=trainer.pid,
         inner_pid=trainer.pids[0],
         uid=trainer.uid,
-        user=_name_user(trainer.uid),
+        user=name_user(trainer.uid),
         job_id=trainer.job_id,
         ancestors=list(trainer.pids[1:]),
         rank=environment.rank,
@@ -274,13 +273,6 @@ def _describe(trainer: Trainer, now: float) -> TrainerInfo:
         is_busy=trainer.is_busy(now),
         is_young=trainer.is_young(now),
     )
-
-
-def _name_user(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
 
 
 def _free_bytes() -> int | None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import platform
 
-from vigie.agent.tracing.rank_environment import read_rank_environment
+from vigie.agent.tracing.rank_environment import name_user, read_rank_environment
 from vigie.trace.stacks.py_spy import StackError, dump_stacks, find_py_spy
 from vigie.trace.stacks.stack import ProcessStacks, ThreadStack
 from vigie.trace.stacks.wait_state import read_wait_state
@@ -59,7 +59,7 @@ class StackCollector:
         for pid in sorted(parents):  # a child's pid is larger than its parent's, but for a wrap
             if parents[pid] in chosen and len(chosen) < MAX_PROCESSES:
                 chosen.add(pid)
-        return [self._describe(pid, parents.get(pid, 0), order.uid) for pid in sorted(chosen)]
+        return [self._describe(pid, parents.get(pid, 0), order.user) for pid in sorted(chosen)]
 
     def _read_parents(self) -> dict[int, int]:
         parents = {}
@@ -70,15 +70,15 @@ class StackCollector:
                     parents[int(name)] = int(fields[1])
         return parents
 
-    def _describe(self, pid: int, parent_pid: int, uid: int | None) -> ProcessStacks:
+    def _describe(self, pid: int, parent_pid: int, user: str) -> ProcessStacks:
         process = ProcessStacks(pid=pid, parent_pid=parent_pid, name=self._read(f"{pid}/comm").strip())
         try:
             owner = os.stat(f"{self._proc}/{pid}").st_uid
         except OSError:
             process.error = "the process has ended"
             return process
-        if uid is not None and owner != uid:
-            process.error = f"it belongs to uid {owner}"
+        if user and name_user(owner) != user:
+            process.error = f"it belongs to {name_user(owner)}"
             return process
         process.rank = read_rank_environment(pid, self._proc).rank
         return process

@@ -26,6 +26,7 @@ from vigie.agent.loop import Consumer, Loop, OwnTable
 from vigie.agent.manual_jobs import ManualJobs
 from vigie.agent.metrics import SourceOutcomes
 from vigie.agent.source_reader import Outcome
+from vigie.agent.tracing.service import TraceService
 from vigie.common import listen
 from vigie.common.clock import SystemClock
 from vigie.common.listen import is_loopback, split_address
@@ -88,6 +89,7 @@ class AgentConfig(NamedTuple):
     tables: Sequence[OwnTable] = ()
     links: Sequence[LinkHandle] = ()
     relay: ExporterRelay | None = None
+    tracing: TraceService | None = None
     socket: Path | None = None  # for commands on this machine
     state_file: Path | None = None  # state of events across restarts
     dialects: Sequence[str] = ()
@@ -128,6 +130,8 @@ async def run(config: AgentConfig) -> None:
     for exporter, its_port in zip(EXPORTER_PORTS, config.exporter_ports, strict=False):
         servers.append(await _listen(handlers.answer_as(exporter), host, its_port))
     commands = await _listen_on_socket(config, handlers, JobCommands(jobs))
+    if config.tracing:
+        config.tracing.start()
     link_tasks = [asyncio.ensure_future(link.run()) for link in config.links]
     await loop.tick()
     _log_ready(config, servers[0])
@@ -147,6 +151,8 @@ async def run(config: AgentConfig) -> None:
     ticking.cancel()
     if config.relay:
         await config.relay.close()
+    if config.tracing:
+        config.tracing.close()
     await _stop_links(config.links, link_tasks)
     for sink in config.sinks:
         sink.close()

@@ -19,6 +19,8 @@ COMMANDS = {
     "job": "Name a job by hand, or end it",
     "events": "List or follow events",
     "gpus": "Release the GPU driver or pause profiling",
+    "trace": "Trace jobs across ranks, take stacks",
+    "dyno": "Run dynolog's command line",
     "query": "Run a PromQL query",
     "publish": "Write Prometheus and Grafana files",
     "users": "Manage accounts and tokens",

@@ -15,6 +15,7 @@ from vigie.agent.collector import Collector
 from vigie.agent.http.gpu_commands import GpuCommands
 from vigie.agent.loop import OwnTable
 from vigie.agent.source_reader import Outcome
+from vigie.agent.tracing.service import TraceService
 from vigie.cli.settings import flags
 from vigie.cli.settings.flags import Settings
 from vigie.common import listen, logs
@@ -98,14 +99,15 @@ def _build_config(settings: Settings, collector: Collector, join_token: str) -> 
     opened = [sink.open(settings.effective, node, flags.data_directory(settings)) for sink in find_sinks()]
     sinks = [sink for sink in opened if sink]
     tables: list[OwnTable] = [sink.metrics for sink in sinks if sink.metrics]
+    gpus = GpuCommands(collector.readers)
+    tracing = _build_tracing(settings, gpus)
     links: Sequence[agent.LinkHandle] = ()
     relay: agent.ExporterRelay | None = None
     if settings.section("link")["server"]:
         from vigie.cli import _link_options  # only when used: it needs a WebSocket client
 
-        found, link_table = _link_options.parts(
-            settings, node, join_token, GpuCommands(collector.readers).handlers()
-        )
+        handlers = {**gpus.handlers(), **(tracing.handlers() if tracing else {})}
+        found, link_table = _link_options.parts(settings, node, join_token, handlers)
         links, relay = found, _link_options.relay(settings, found)
         tables.append(link_table)
     token = _token(settings)
@@ -119,12 +121,20 @@ def _build_config(settings: Settings, collector: Collector, join_token: str) -> 
         tables,
         links,
         relay,
+        tracing,
         flags.socket_path(settings),
         flags.data_directory(settings) / "agent-memory.json" if links else None,
         settings["dialects"],
         settings["exporter_ports"],
         flags.data_directory(settings) / "jobs.json",
     )
+
+
+def _build_tracing(settings: Settings, gpus: GpuCommands) -> TraceService | None:
+    values = settings.section("trace")
+    if values["serve"] == "off":
+        return None
+    return TraceService(values["socket_dirs"], profiling=gpus, dyno_address=values["dyno_rpc"])
 
 
 def _token(settings: Settings) -> str | None:

@@ -94,8 +94,9 @@ class PieceHeader(Struct):
 
 
 class StackOrder(Struct, kw_only=True, omit_defaults=True):
-    """Whose stacks to take. With a user's name, processes of others are refused."""
+    """Whose stacks to take: a job's, or some processes'. With a user's name, others' are refused."""
 
-    pids: Annotated[list[Pid], Meta(max_length=MAX_TARGETS)]
+    job: Annotated[str, Meta(max_length=64)] = ""
+    pids: Annotated[list[Pid], Meta(max_length=MAX_TARGETS)] = []
     user: str = ""
     samples: Annotated[int, Meta(ge=1, le=10)] = 3

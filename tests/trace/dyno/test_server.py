@@ -26,13 +26,14 @@ class Profiling:
     """Counters that can be paused."""
 
     def __init__(self) -> None:
-        self.paused_for: int | None = None
+        self.paused_for: float | None = None
 
-    async def pause(self, seconds: int) -> bool:
+    async def pause_profiling(self, seconds: float, by: str) -> bool:
+        assert by
         self.paused_for = seconds
         return True
 
-    async def resume(self) -> bool:
+    async def resume_profiling(self) -> bool:
         self.paused_for = None
         return True
 

@@ -39,6 +39,13 @@ class GpuCommands:
         """Return the commands a server may send."""
         return {GPUS_RELEASE: partial(self._handle, RELEASE), GPUS_TAKE: partial(self._handle, TAKE)}
 
+    async def pause_profiling(self, seconds: float, by: str) -> bool:
+        """Give DCGM's counters to another profiler for a while; return whether there were any."""
+        return (await self._run(PAUSE, seconds, lambda: by)).status == 200
+
+    async def resume_profiling(self) -> bool:
+        return (await self._run(RESUME, None, lambda: "")).status == 200
+
     async def _handle(self, path: str, arguments: Mapping[str, Any]) -> CommandOutcome:
         by = to_printable(str(arguments.get("by", ""))[:MAX_CALLER]) or "the server"
         response = await self._run(path, arguments.get("seconds"), lambda: by)

@@ -17,6 +17,7 @@ class RankEnvironment(NamedTuple):
     rank: int | None = None
     world_size: int | None = None
     trace_directory: str = ""
+    job: str = ""
 
 
 def read_rank_environment(pid: int, proc: str = "/proc") -> RankEnvironment:
@@ -30,6 +31,7 @@ def read_rank_environment(pid: int, proc: str = "/proc") -> RankEnvironment:
         _first_number(variables, _RANK),
         _first_number(variables, _WORLD_SIZE),
         variables.get(_TRACE_DIRECTORY.encode(), b"").decode(errors="replace"),
+        variables.get(b"SLURM_JOB_ID", b"").decode(errors="replace"),
     )
 
 

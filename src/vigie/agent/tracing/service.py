@@ -14,10 +14,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from vigie.agent.tracing.dyno_rpc import DynoRpc
 from vigie.agent.tracing.rank_environment import name_user, read_rank_environment
 from vigie.agent.tracing.stack_collector import StackCollector
 from vigie.common.change_logger import ChangeLogger
 from vigie.trace.collection.trace_file import TraceFileError, TraceFileMissingError, TrainerRoot
+from vigie.trace.dyno.functions import ProfilingPause
 from vigie.trace.kineto.config_text import InvalidRequestError, TraceRequest, build_config, expected_path
 from vigie.trace.kineto.ipc import KinetoIpc, KinetoIpcError
 from vigie.trace.kineto.trainers import Assignment, Trainer, TrainerRegistry
@@ -56,6 +58,8 @@ class TraceService:
         *,
         socket_name: str | None = "dynolog",
         piece_bytes: int = PIECE_BYTES,
+        profiling: ProfilingPause | None = None,
+        dyno_address: str = "",
     ) -> None:
         self.registry = TrainerRegistry(time.monotonic)
         self._piece_bytes = piece_bytes
@@ -65,6 +69,8 @@ class TraceService:
         self._roots: OrderedDict[tuple[str, int], TrainerRoot] = OrderedDict()
         self._problems: list[str] = []
         self._stacks = StackCollector()
+        self._profiling = profiling
+        self._dyno = DynoRpc(self.registry, profiling, dyno_address) if profiling and dyno_address else None
         self._cleaning: asyncio.Future[None] | None = None
 
     def start(self) -> None:
@@ -82,8 +88,12 @@ class TraceService:
             opened.append(socket)
         self._sockets = opened
         self._cleaning = asyncio.ensure_future(self._clean())
+        if self._dyno is not None:
+            self._dyno.start()
 
     def close(self) -> None:
+        if self._dyno is not None:
+            self._dyno.close()
         if self._cleaning is not None:
             self._cleaning.cancel()
         for socket in self._sockets:
@@ -135,6 +145,8 @@ class TraceService:
             states = [self._assign(order, target) for target in order.targets]
         except InvalidRequestError as error:
             return CommandOutcome(False, str(error))
+        if self._profiling is not None:  # before Hopper the profiler and DCGM cannot both count
+            await self._profiling.pause_profiling(_measure_hold(order), f"trace {order.session}")
         return _data(TargetStates(states))
 
     def _assign(self, order: TraceOrder, target: TraceTarget) -> TargetState:
@@ -155,8 +167,7 @@ class TraceService:
             with_modules=order.with_modules,
             memory_snapshot=order.memory_snapshot,
         )
-        ahead = order.start_ms / 1000 - time.time() if order.start_ms else 0.0
-        hold = max(ahead, START_SECONDS) + order.duration_ms / 1000 + FINISH_SECONDS
+        hold = _measure_hold(order)
         assignment = Assignment(order.session, build_config(request), hold, order.iterations > 0)
         if not self.registry.assign(trainer, assignment):
             return TargetState(target.pid, "busy", "it is tracing, or has another request to fetch")
@@ -273,6 +284,12 @@ def _describe(trainer: Trainer, now: float) -> TrainerInfo:
         is_busy=trainer.is_busy(now),
         is_young=trainer.is_young(now),
     )
+
+
+def _measure_hold(order: TraceOrder) -> float:
+    """Return for how many seconds a trainer is busy with an order."""
+    ahead = order.start_ms / 1000 - time.time() if order.start_ms else 0.0
+    return max(ahead, START_SECONDS) + order.duration_ms / 1000 + FINISH_SECONDS
 
 
 def _free_bytes() -> int | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import re
+from collections.abc import Iterable
 
 from vigie.agent.tracing.rank_environment import name_user, read_rank_environment
 from vigie.trace.stacks.py_spy import StackError, dump_stacks, find_py_spy
@@ -55,11 +57,27 @@ class StackCollector:
 
     def _find_processes(self, order: StackOrder) -> list[ProcessStacks]:
         parents = self._read_parents()
-        chosen = set(order.pids)
+        chosen = set(order.pids) if order.pids else self._find_job(order.job, parents)
         for pid in sorted(parents):  # a child's pid is larger than its parent's, but for a wrap
             if parents[pid] in chosen and len(chosen) < MAX_PROCESSES:
                 chosen.add(pid)
         return [self._describe(pid, parents.get(pid, 0), order.user) for pid in sorted(chosen)]
+
+    def _find_job(self, job: str, pids: Iterable[int]) -> set[int]:
+        """Return the Python programs of a job, by their cgroup or the variable that Slurm sets."""
+        if not job:
+            return set()
+        return {pid for pid in pids if self._belongs(pid, job) and self._is_python(pid)}
+
+    def _belongs(self, pid: int, job: str) -> bool:
+        steps = re.findall(r"/job_(\d+)(?:/|$)", self._read(f"{pid}/cgroup"), re.MULTILINE)
+        return job in steps if steps else read_rank_environment(pid, self._proc).job == job
+
+    def _is_python(self, pid: int) -> bool:
+        try:
+            return "python" in os.path.basename(os.readlink(f"{self._proc}/{pid}/exe"))
+        except OSError:
+            return False
 
     def _read_parents(self) -> dict[int, int]:
         parents = {}

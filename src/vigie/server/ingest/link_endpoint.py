@@ -70,6 +70,9 @@ class LinkEndpoint:
         """Return how many agents are on the line."""
         return len(self._live)
 
+    def connected_nodes(self) -> list[str]:
+        return sorted(self._live)
+
     async def watch(self) -> None:
         """Look for nodes that went silent, for ever."""
         complain = ChangeLogger("the nodes")

@@ -19,9 +19,9 @@ Answer = dict[str, Any]
 class ProfilingPause(Protocol):
     """Gives DCGM's counters to another profiler for a while."""
 
-    async def pause(self, seconds: int) -> bool: ...
+    async def pause_profiling(self, seconds: float, by: str) -> bool: ...
 
-    async def resume(self) -> bool: ...
+    async def resume_profiling(self) -> bool: ...
 
 
 class TraceOutcome(NamedTuple):
@@ -109,10 +109,10 @@ class DynoFunctions:
         seconds = call.request.get("duration_s")
         if not isinstance(seconds, int) or isinstance(seconds, bool) or not call.is_privileged:
             return {"status": "failed"}
-        return {"status": await self._profiling.pause(seconds)}
+        return {"status": await self._profiling.pause_profiling(seconds, "dyno")}
 
     async def _resume_profiling(self, call: _Call) -> Answer:
-        return {"status": call.is_privileged and await self._profiling.resume()}
+        return {"status": call.is_privileged and await self._profiling.resume_profiling()}
 
     async def _request_trace(self, call: _Call) -> Answer:
         request = call.request

@@ -117,7 +117,14 @@ def _read_retention(values: Mapping[str, Any]) -> RetentionConfig:
     raw = Retention(_milliseconds(values["raw_days"]), int(values["store_gigabytes"] * 1e9) or None)
     tiers = {"5m": values["rollup_5m_days"], "1h": values["rollup_1h_days"]}
     rollups = tuple(tier._replace(retention=Retention(_milliseconds(tiers[tier.name]))) for tier in TIERS)
-    return RetentionConfig(raw, rollups, values["events_days"], values["bindings_days"])
+    return RetentionConfig(
+        raw,
+        rollups,
+        values["events_days"],
+        values["bindings_days"],
+        values["traces_days"],
+        values["traces_gigabytes"],
+    )
 
 
 def _milliseconds(days: float) -> int:

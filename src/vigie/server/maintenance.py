@@ -35,6 +35,8 @@ class RetentionConfig(NamedTuple):
     rollups: tuple[TierConfig, ...] = TIERS
     events_days: float = EVENTS_DAYS
     bindings_days: float = BINDINGS_DAYS
+    traces_days: float = 30.0
+    traces_gigabytes: float = 20.0
 
 
 def open_store(directory: Path, retention: RetentionConfig) -> Store:

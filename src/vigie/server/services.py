@@ -23,6 +23,7 @@ from vigie.server.api.pages import PageRoutes
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.api.prometheus.remote_backend import BackendRoutes, WriteForwarder
 from vigie.server.api.prometheus.targets import ActiveTargets
+from vigie.server.api.traces import TraceRoutes
 from vigie.server.app import AppParts, build, build_remote
 from vigie.server.auth.authenticator import Authenticator, AuthPolicy
 from vigie.server.auth.delegated_auth import DelegatedAuth
@@ -60,6 +61,7 @@ from vigie.server.scrape.target import Target
 from vigie.server.scrape.target_store import TargetStore
 from vigie.server.staleness.activity import ActivityLog
 from vigie.server.staleness.view import StalenessView
+from vigie.server.tracing.service import TraceService
 from vigie.server.web_app import web_app_routes
 from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.store import Store
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from vigie.sinks.remote_write import RemoteWrite
 
 TARGETS = "targets.sqlite"
+TRACES = "traces"
 FILE_SD = "targets.yaml"
 log = logging.getLogger(__name__)
 PARTINGS = ("node_lost", "node_stopped", "node_removed")  # after these nobody tells who holds what there
@@ -318,6 +321,15 @@ def build_services(
     opened.callback(maintenance.close)
     if config.itself:
         opened.callback(SelfMonitor(metrics, store, config.clock, config.itself, sink).close)
+    tracing = TraceService(
+        config.data / TRACES,
+        config.retention,
+        hub.links,
+        hub.bindings,
+        hub.nodes,
+        hub.record_event,
+    )
+    opened.callback(tracing.close)
     readiness = Readiness([lambda: maintenance.trouble, check_free_space(config.data)])
     pages = _build_pages(config, executor, hub, opened)
     app = build(
@@ -334,7 +346,13 @@ def build_services(
             families=lambda: merge_metadata(
                 writer.described.families, scraping.families(), hub.described.families
             ),
-            more=[*scraping.routes(), *hub.routes(), *pages.routes(), *web_app_routes()],
+            more=[
+                *scraping.routes(),
+                *hub.routes(),
+                *TraceRoutes(tracing.coordinator, tracing.survey).routes(),
+                *pages.routes(),
+                *web_app_routes(),
+            ],
             reasons=readiness.reasons,
         )
     )

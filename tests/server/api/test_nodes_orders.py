@@ -18,7 +18,7 @@ from vigie import cli
 from vigie.agent.link.commands import CommandRunner
 from vigie.server.api.nodes import PATH
 from vigie.server.http.routes import ADMIN
-from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE
+from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE, CommandOutcome
 
 pytestmark = pytest.mark.process
 
@@ -29,12 +29,12 @@ class Driver:
     def __init__(self) -> None:
         self.told: list[Mapping[str, Any]] = []
 
-    async def release(self, arguments: Mapping[str, Any]) -> tuple[bool, str]:
+    async def release(self, arguments: Mapping[str, Any]) -> CommandOutcome:
         self.told.append(arguments)
-        return True, f"released by {arguments['by']}"
+        return CommandOutcome(True, f"released by {arguments['by']}")
 
-    async def take(self, _: Mapping[str, Any]) -> tuple[bool, str]:
-        return False, "one GPU hangs"
+    async def take(self, _: Mapping[str, Any]) -> CommandOutcome:
+        return CommandOutcome(False, "one GPU hangs")
 
 
 async def asked(place: Place, path: str) -> tuple[int, Any]:
@@ -87,10 +87,10 @@ def test_order_that_fails_is_answered_and_so_is_one_whose_node_leaves(tmp_path: 
     class Odd(Driver):
         begun = asyncio.Event()
 
-        async def release(self, _: Mapping[str, Any]) -> tuple[bool, str]:
+        async def release(self, _: Mapping[str, Any]) -> CommandOutcome:
             raise OSError("no such device")
 
-        async def take(self, _: Mapping[str, Any]) -> tuple[bool, str]:
+        async def take(self, _: Mapping[str, Any]) -> CommandOutcome:
             self.begun.set()
             await asyncio.sleep(3600)
             raise AssertionError

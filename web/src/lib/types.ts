@@ -164,6 +164,14 @@ export interface FreeGpus {
   sentence: string;
 }
 
+/** A stretch without work, why, and what the program did meanwhile. */
+export interface Gap {
+  kind: string;
+  start_seconds: number;
+  seconds: number;
+  during: string;
+}
+
 /** One GPU of the map. */
 export interface GpuCell {
   node: string;
@@ -464,6 +472,14 @@ export interface NodesPage {
   nodes: ListedNode[];
 }
 
+/** An operator or kernel: how often it ran, and for how long without what it called. */
+export interface OperatorTime {
+  name: string;
+  count: number;
+  total_seconds: number;
+  self_seconds: number;
+}
+
 export interface Panel {
   title: string;
   why: string;
@@ -491,6 +507,16 @@ export interface ProcessRow {
   gpu_memory_bytes: number;
 }
 
+/** The verdict over all ranks that were traced together. */
+export interface RankComparison {
+  sentence: string;
+  slow_rank: number | null;
+  cause: string | null;
+  excess_seconds: number | null;
+  different_ranks: number[];
+  peer_rank: number | null;
+}
+
 /** A rank of a job: what it measures, and in what it is far from the median. */
 export interface RankRow {
   rank: number;
@@ -508,6 +534,22 @@ export interface RankRow {
   odd: string[];
 }
 
+/** One process of a session. */
+export interface RankTrace {
+  node: string;
+  pid: number;
+  inner_pid: number;
+  uid: number;
+  path: string;
+  user: string;
+  rank: number | null;
+  state: string;
+  reason: string;
+  size_bytes: number;
+  collected_bytes: number;
+  note: string;
+}
+
 export interface ReceiptLine {
   label: string;
   value: number | null;
@@ -517,6 +559,10 @@ export interface ReceiptLine {
 
 /** The node. */
 export interface RemovedNode {
+  removed: string;
+}
+
+export interface RemovedTrace {
   removed: string;
 }
 
@@ -548,6 +594,13 @@ export interface Session {
   home: string;
 }
 
+/** Time that is counted under one kind only. */
+export interface Share {
+  kind: string;
+  seconds: number;
+  ratio: number;
+}
+
 export interface SlurmState {
   state: string;
   reason: string;
@@ -558,6 +611,52 @@ export interface SourceRow {
   state: "ok" | "unavailable" | "error" | "stale";
   reason: string;
   seconds: number | null;
+}
+
+/** One kind of work for a while, in seconds after the window's start. */
+export interface Span {
+  start: number;
+  end: number;
+  kind: string;
+}
+
+export interface StackAnswer {
+  report: StackReport;
+  processes: number;
+}
+
+/** One call; the file's name is short, as in `torch/utils/data/dataloader.py`. */
+export interface StackFrame {
+  function: string;
+  file: string;
+  line: number;
+}
+
+/** Ranks whose main threads run the same calls. */
+export interface StackGroup {
+  ranks: number[];
+  calls: StackFrame[];
+  activity: string;
+  place: string;
+  is_stuck: boolean;
+  wait: string;
+  workers: string[];
+}
+
+/** All ranks of a job, the smallest group first. */
+export interface StackReport {
+  sentence: string;
+  shared_calls: StackFrame[];
+  groups: StackGroup[];
+  odd_ranks: number[];
+  errors: string[];
+}
+
+/** Whose stacks to take: all processes of a job, or some of a node. */
+export interface StackRequestBody {
+  job?: string;
+  nodes?: string[];
+  pids?: number[];
 }
 
 /** A number at the head of a page; an absent one has a reason. */
@@ -572,10 +671,116 @@ export interface Stat {
   reason: string;
 }
 
+/** Whole steps between two marks; the first and the last are cut by the window and left out. */
+export interface StepTimes {
+  mark: string;
+  count: number;
+  median_seconds: number;
+  min_seconds: number;
+  max_seconds: number;
+}
+
 export interface Threshold {
   value: number;
   state: "warning" | "critical";
   below: boolean;
+}
+
+/** A session, what its ranks differ in, and what each file says, by the rank's label. */
+export interface TraceDetail {
+  session: TraceSession;
+  comparison: RankComparison | null;
+  summaries: Record<string, TraceSummary>;
+}
+
+/** Sessions, the newest first. */
+export interface TraceList {
+  traces: TraceSession[];
+}
+
+/** Whom to trace, for how long, and what to record. */
+export interface TraceRequestBody {
+  selection: TraceSelection;
+  duration_ms?: number;
+  iterations?: number;
+  iteration_roundup?: number;
+  switches?: TraceSwitches;
+}
+
+/** Whom to trace: all that is given must hold. */
+export interface TraceSelection {
+  job?: string;
+  nodes?: string[];
+  pids?: number[];
+  user?: string;
+  include_launchers?: boolean;
+}
+
+/** A request and how far it is. */
+export interface TraceSession {
+  id: string;
+  owner: string;
+  created_ms: number;
+  selection: TraceSelection;
+  switches: TraceSwitches;
+  duration_ms: number;
+  iterations: number;
+  iteration_roundup: number;
+  start_ms: number;
+  state: string;
+  ranks: RankTrace[];
+  remarks: string[];
+  verdict: string;
+}
+
+/** What one trace file says. Shares are exclusive; hidden communication overlaps compute. */
+export interface TraceSummary {
+  start_ns: number;
+  window_seconds: number;
+  has_gpu: boolean;
+  shares: Share[];
+  communication_seconds: number;
+  communication_hidden_seconds: number;
+  communication_slices: number[];
+  operators: OperatorTime[];
+  kernels: OperatorTime[];
+  steps: StepTimes | null;
+  gaps: Gap[];
+  timeline: Span[];
+  coverage_ratio: number;
+  overhead_ratio: number;
+  unfinished_events: number;
+  bad_events: number;
+  is_truncated: boolean;
+  rank: number | null;
+  world_size: number | null;
+  trace_id: string;
+  messages: string[];
+}
+
+/** What the profiler records beside operators; each makes the trace larger and the step slower. */
+export interface TraceSwitches {
+  record_shapes?: boolean;
+  profile_memory?: boolean;
+  with_stacks?: boolean;
+  with_flops?: boolean;
+  with_modules?: boolean;
+}
+
+/** A process that can be traced. */
+export interface TrainerRow {
+  node: string;
+  pid: number;
+  rank: number | null;
+  user: string;
+  job: string;
+  is_busy: boolean;
+}
+
+/** Who can be traced now; problems say why there may be more that cannot. */
+export interface TrainerRows {
+  trainers: TrainerRow[];
+  problems: string[];
 }
 
 /** The GPU-hours of a day that were held and worked. */

@@ -14,6 +14,15 @@ SETTINGS = (
     Setting(
         "retention", "bindings_days", 90.0, "Retention of ended bindings and jobs, days.", DAYS, COMMANDS
     ),
+    Setting("retention", "traces_days", 30.0, "Retention of traces, days.", DAYS, COMMANDS),
+    Setting(
+        "retention",
+        "traces_gigabytes",
+        20.0,
+        "Maximum disk use of traces, oldest deleted first.",
+        number(0.01, 1e6),
+        COMMANDS,
+    ),
     Setting(
         "retention",
         "store_gigabytes",

@@ -11,8 +11,8 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute
 
 from vigie.query.errors import BadDataError
-from vigie.server.auth.authenticator import IDENTITY
-from vigie.server.http.requests import BodyTooLargeError, body_of, error_response, parameters_of, respond
+from vigie.server.http.requests import IDENTITY, BodyTooLargeError, Parameters, read_body
+from vigie.server.http.responses import error_response, respond
 from vigie.server.http.routes import (
     BAD_PARAMETER,
     DURATION,
@@ -101,8 +101,7 @@ class TraceRoutes:
         return respond(msgspec.json.encode(TraceList(sessions)), request)
 
     async def _start(self, request: Request) -> Response:
-        given = await parameters_of(request) if request.query_params else None
-        wait_ms = given.duration("wait") if given is not None and given.one("wait") else 0
+        wait_ms = Parameters(request.scope["query_string"]).duration_or_none("wait") or 0
         if not 0 <= wait_ms <= MAX_WAIT_MS:
             raise BadDataError('invalid parameter "wait": use at most 10m')
         try:
@@ -208,7 +207,7 @@ def _may_see(caller: TraceCaller, session: TraceSession) -> bool:
 
 
 async def _decode_body(request: Request, kind: type[Body]) -> Body:
-    body = await body_of(request, MAX_BODY_BYTES)
+    body = await read_body(request, MAX_BODY_BYTES)
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

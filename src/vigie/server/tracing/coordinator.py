@@ -92,10 +92,15 @@ class TraceCoordinator:
             if session.state == states.OPEN:
                 self._follow(session)
 
-    async def close(self) -> None:
-        running = list(self._running.values())
-        for task in running:
+    def stop(self) -> None:
+        """Leave sessions as they are: they go on after the next start."""
+        for task in self._running.values():
             task.cancel()
+
+    async def close(self) -> None:
+        """Stop, and wait until all have."""
+        running = list(self._running.values())
+        self.stop()
         await asyncio.gather(*running, return_exceptions=True)
 
     async def list_trainers(self, selection: TraceSelection) -> dict[str, TrainerList]:

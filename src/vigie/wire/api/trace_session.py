@@ -14,7 +14,7 @@ BUSY, GONE, MISSING = "busy", "gone", "missing"
 ENDED = frozenset((COLLECTED, BUSY, GONE, MISSING, FAILED, CANCELLED))
 
 
-class TraceSwitches(msgspec.Struct, omit_defaults=True):
+class TraceSwitches(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the profiler records beside operators; each makes the trace larger and the step slower."""
 
     record_shapes: bool = False
@@ -24,7 +24,7 @@ class TraceSwitches(msgspec.Struct, omit_defaults=True):
     with_modules: bool = False
 
 
-class TraceSelection(msgspec.Struct, kw_only=True, omit_defaults=True):
+class TraceSelection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whom to trace: all that is given must hold."""
 
     job: str = ""

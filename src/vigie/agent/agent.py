@@ -26,7 +26,7 @@ from vigie.agent.loop import Consumer, Loop, OwnTable
 from vigie.agent.manual_jobs import ManualJobs
 from vigie.agent.metrics import SourceOutcomes
 from vigie.agent.source_reader import Outcome
-from vigie.agent.tracing.service import TraceService
+from vigie.agent.tracing.service import NodeTracing
 from vigie.common import listen
 from vigie.common.clock import SystemClock
 from vigie.common.listen import is_loopback, split_address
@@ -89,7 +89,7 @@ class AgentConfig(NamedTuple):
     tables: Sequence[OwnTable] = ()
     links: Sequence[LinkHandle] = ()
     relay: ExporterRelay | None = None
-    tracing: TraceService | None = None
+    tracing: NodeTracing | None = None
     socket: Path | None = None  # for commands on this machine
     state_file: Path | None = None  # state of events across restarts
     dialects: Sequence[str] = ()

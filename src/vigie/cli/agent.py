@@ -15,7 +15,7 @@ from vigie.agent.collector import Collector
 from vigie.agent.http.gpu_commands import GpuCommands
 from vigie.agent.loop import OwnTable
 from vigie.agent.source_reader import Outcome
-from vigie.agent.tracing.service import TraceService
+from vigie.agent.tracing.service import NodeTracing
 from vigie.cli.settings import flags
 from vigie.cli.settings.flags import Settings
 from vigie.common import listen, logs
@@ -130,11 +130,11 @@ def _build_config(settings: Settings, collector: Collector, join_token: str) -> 
     )
 
 
-def _build_tracing(settings: Settings, gpus: GpuCommands) -> TraceService | None:
+def _build_tracing(settings: Settings, gpus: GpuCommands) -> NodeTracing | None:
     values = settings.section("trace")
     if values["serve"] == "off":
         return None
-    return TraceService(values["socket_dirs"], profiling=gpus, dyno_address=values["dyno_rpc"])
+    return NodeTracing(values["socket_dirs"], profiling=gpus, dyno_address=values["dyno_rpc"])
 
 
 def _token(settings: Settings) -> str | None:

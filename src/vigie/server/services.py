@@ -61,7 +61,7 @@ from vigie.server.scrape.target import Target
 from vigie.server.scrape.target_store import TargetStore
 from vigie.server.staleness.activity import ActivityLog
 from vigie.server.staleness.view import StalenessView
-from vigie.server.tracing.service import TraceService
+from vigie.server.tracing.service import ClusterTracing
 from vigie.server.web_app import web_app_routes
 from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.store import Store
@@ -321,7 +321,7 @@ def build_services(
     opened.callback(maintenance.close)
     if config.itself:
         opened.callback(SelfMonitor(metrics, store, config.clock, config.itself, sink).close)
-    tracing = TraceService(
+    tracing = ClusterTracing(
         config.data / TRACES,
         config.retention,
         hub.links,

@@ -26,7 +26,7 @@ from vigie.simulation.nvml.driver import SimulatedDriver
 from vigie.sources import nvidia, nvidia_profiling
 from vigie.sources._nvml.driver import NvmlDriver
 from vigie.sources.core.host import Host
-from vigie.wire.commands import GPUS_RELEASE
+from vigie.wire.commands import GPUS_RELEASE, CommandOutcome
 
 pytestmark = pytest.mark.process
 
@@ -38,7 +38,7 @@ WORDS: st.SearchStrategy[Any] = st.text(max_size=8).filter(
 ) | st.sampled_from([None, -1, 0, 1e300, float("nan"), [], {}, 10**400])
 
 
-async def _awaited(answer: Awaitable[tuple[bool, str]]) -> tuple[bool, str]:
+async def _awaited(answer: Awaitable[CommandOutcome]) -> CommandOutcome:
     return await answer
 
 
@@ -67,7 +67,7 @@ def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
     assert watched.values.numbers
     order = gpus.handlers()[GPUS_RELEASE]
     tomorrow = {"seconds": 86_400, "by": "ann by way of the server"}
-    done, said = asyncio.run(_awaited(order(tomorrow)))
+    done, said, _ = asyncio.run(_awaited(order(tomorrow)))
     assert done
     assert re.match(r"released by ann by way of the server until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d;", said)
     assert not simulated.count_handles()
@@ -84,7 +84,7 @@ def test_nonsense_for_a_time_is_refused(query: str) -> None:
 def test_order_with_nonsense_is_refused_and_breaks_nothing(arguments: dict[str, object]) -> None:
     watched = SourceReader(nvidia.SOURCE, Host(nvml=NvmlDriver("libnone.so")), SimulatedClock())
     arguments["seconds"] = arguments.get("seconds")
-    done, said = asyncio.run(_awaited(GpuCommands([watched]).handlers()[GPUS_RELEASE](arguments)))
+    done, said, _ = asyncio.run(_awaited(GpuCommands([watched]).handlers()[GPUS_RELEASE](arguments)))
     assert (done, "invalid seconds" in said) == (False, True)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from vigie.agent.tracing.service import TraceService
+from vigie.agent.tracing.service import NodeTracing
 from vigie.wire.commands import (
     TRACE_CANCEL,
     TRACE_READ,
@@ -55,9 +55,9 @@ class Node:
         self.path = str(directory / "trace.json")
         self.written = directory / "trace_7.json"
 
-    def run(self, act: Callable[[TraceService], Awaitable[Any]], **options: Any) -> Any:
+    def run(self, act: Callable[[NodeTracing], Awaitable[Any]], **options: Any) -> Any:
         async def run() -> Any:
-            service = TraceService(socket_name=self.name, **options)
+            service = NodeTracing(socket_name=self.name, **options)
             service.start()
             try:
                 return await act(service)
@@ -79,11 +79,11 @@ def node(tmp_path: Path) -> Node:
     return Node(tmp_path)
 
 
-async def call(service: TraceService, name: str, arguments: dict[str, Any]) -> CommandOutcome:
+async def call(service: NodeTracing, name: str, arguments: dict[str, Any]) -> CommandOutcome:
     return await service.handlers()[name](arguments)
 
 
-async def state(service: TraceService, node: Node) -> tuple[str, str, int]:
+async def state(service: NodeTracing, node: Node) -> tuple[str, str, int]:
     outcome = await call(service, TRACE_STATUS, node.order())
     [found] = msgspec.json.decode(outcome.data)["states"]
     return found["state"], found.get("reason", ""), found.get("size", 0)
@@ -92,7 +92,7 @@ async def state(service: TraceService, node: Node) -> tuple[str, str, int]:
 def test_trace_goes_from_assigned_to_collected(node: Node) -> None:
     text = json.dumps({"traceEvents": [], "traceName": "x"}).encode() * 1000
 
-    async def act(service: TraceService) -> bytes:
+    async def act(service: NodeTracing) -> bytes:
         await node.poll()
         started = await call(service, TRACE_START, node.order(duration_ms=300))
         assert msgspec.json.decode(started.data) == {"states": [{"pid": os.getpid(), "state": "assigned"}]}
@@ -125,7 +125,7 @@ def test_trace_goes_from_assigned_to_collected(node: Node) -> None:
 def test_large_file_comes_in_pieces_that_can_be_resumed(node: Node) -> None:
     node.written.write_bytes(b"0123456789abcdefghijXYZ")
 
-    async def act(service: TraceService) -> list[tuple[bytes, int]]:
+    async def act(service: NodeTracing) -> list[tuple[bytes, int]]:
         read = {"session": "s1", "target": node.order()["targets"][0]}
         pieces = [await call(service, TRACE_READ, {**read, "offset": offset}) for offset in (0, 10, 20, 10)]
         return [(gzip.decompress(p.data), json.loads(p.text)["next_offset"]) for p in pieces]
@@ -139,7 +139,7 @@ def test_large_file_comes_in_pieces_that_can_be_resumed(node: Node) -> None:
 
 
 def test_trainers_are_listed_with_their_rank(node: Node) -> None:
-    async def act(service: TraceService) -> Any:
+    async def act(service: NodeTracing) -> Any:
         await node.poll()
         return msgspec.json.decode((await call(service, TRACE_TRAINERS, {})).data)
 
@@ -150,7 +150,7 @@ def test_trainers_are_listed_with_their_rank(node: Node) -> None:
 
 
 def test_second_request_finds_the_trainer_busy_until_the_first_is_cancelled(node: Node) -> None:
-    async def act(service: TraceService) -> list[str]:
+    async def act(service: NodeTracing) -> list[str]:
         await node.poll()
         states = []
         for name in (TRACE_START, TRACE_START, TRACE_CANCEL, TRACE_START):
@@ -164,7 +164,7 @@ def test_second_request_finds_the_trainer_busy_until_the_first_is_cancelled(node
 
 
 def test_process_that_does_not_poll_is_gone(node: Node) -> None:
-    async def act(service: TraceService) -> Any:
+    async def act(service: NodeTracing) -> Any:
         return msgspec.json.decode((await call(service, TRACE_START, node.order())).data)
 
     assert node.run(act)["states"][0]["state"] == "gone"
@@ -175,7 +175,7 @@ def test_file_that_is_not_the_trainer_s_is_refused(node: Node, tmp_path: Path) -
     secret.write_text("secret")
     node.written.symlink_to(secret)
 
-    async def act(service: TraceService) -> tuple[Any, CommandOutcome]:
+    async def act(service: NodeTracing) -> tuple[Any, CommandOutcome]:
         read = {"session": "s1", "target": node.order()["targets"][0], "offset": 0}
         removed = await call(service, TRACE_REMOVE, node.order())
         assert "link" in removed.text
@@ -206,7 +206,7 @@ def test_order_that_makes_no_sense_is_refused(node: Node, arguments: dict[str, A
 def test_path_that_a_trainer_would_misread_is_refused(node: Node) -> None:
     node.path = "/tmp/a=b.json"
 
-    async def act(service: TraceService) -> CommandOutcome:
+    async def act(service: NodeTracing) -> CommandOutcome:
         await node.poll()
         return await call(service, TRACE_START, node.order())
 
@@ -214,8 +214,8 @@ def test_path_that_a_trainer_would_misread_is_refused(node: Node) -> None:
 
 
 def test_socket_that_another_daemon_has_is_said(node: Node) -> None:
-    async def act(service: TraceService) -> Any:
-        second = TraceService(socket_name=node.name)
+    async def act(service: NodeTracing) -> Any:
+        second = NodeTracing(socket_name=node.name)
         second.start()
         listed = await call(second, TRACE_TRAINERS, {})
         second.close()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from vigie.agent.tracing.service import TraceService
+from vigie.agent.tracing.service import NodeTracing
 from vigie.server.tracing.coordinator import ClusterFacts, TraceCaller, TraceCoordinator
 from vigie.server.tracing.library import TraceLibrary
 from vigie.server.tracing.preflight import TraceRefusedError
@@ -56,7 +56,7 @@ class Cluster:
     def __init__(self, directory: Path, nodes: int = 2) -> None:
         self.names = [f"n{i + 1}" for i in range(nodes)]
         self.sockets = {name: f"dynolog-{uuid.uuid4()}" for name in self.names}
-        self.services: dict[str, TraceService] = {}
+        self.services: dict[str, NodeTracing] = {}
         self.away: set[str] = set()
         self.events: list[TraceSession] = []
         self.library = TraceLibrary(directory / "traces", max_bytes=1 << 30, max_age_ms=1 << 40)
@@ -79,7 +79,7 @@ class Cluster:
     def restart_agent(self, node: str) -> None:
         if node in self.services:
             self.services[node].close()
-        self.services[node] = TraceService(socket_name=self.sockets[node])
+        self.services[node] = NodeTracing(socket_name=self.sockets[node])
         self.services[node].start()
 
     def run(self, act: Callable[[TraceCoordinator], Awaitable[Any]]) -> Any:

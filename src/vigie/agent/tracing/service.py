@@ -49,7 +49,7 @@ CLEANUP_SECONDS = 60.0
 TRAINERS_WRITE_TO = "/tmp"  # noqa: S108 - libkineto takes no other place without a setting of the trainer
 
 
-class TraceService:
+class NodeTracing:
     """What a server may ask of this node's trainers."""
 
     def __init__(

@@ -19,7 +19,7 @@ MAX_JOB_BINDINGS = 10_000
 DAY_MS = 86_400_000
 
 
-class TraceService:
+class ClusterTracing:
     """Traces of the jobs on all nodes; made within the server's event loop."""
 
     def __init__(

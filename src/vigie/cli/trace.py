@@ -15,7 +15,7 @@ import msgspec
 
 from vigie.cli import _server_client
 from vigie.cli.settings import flags
-from vigie.views.text.trace_report import format_detail, format_sessions, format_stacks
+from vigie.views.text.trace_report import format_detail, format_sessions, format_stacks, format_trainers
 from vigie.wire.api.trace_session import OPEN, TraceSelection, TraceSwitches
 from vigie.wire.api.traces import (
     StackAnswer,
@@ -23,6 +23,7 @@ from vigie.wire.api.traces import (
     TraceDetail,
     TraceList,
     TraceRequestBody,
+    TrainerRows,
 )
 
 EXAMPLE = """examples:
@@ -34,7 +35,7 @@ EXAMPLE = """examples:
   vigie trace stacks --job 4711                   what every rank does right now
   vigie trace enable slurm                        make later jobs traceable"""
 ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, ValueError)
-ACTIONS = ("start", "list", "show", "get", "rm", "cancel", "stacks", "enable")
+ACTIONS = ("start", "list", "show", "get", "rm", "cancel", "stacks", "trainers", "enable")
 POLL_SECONDS = 2.0
 ENABLE = {
     "slurm": (
@@ -88,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         "rm": _remove,
         "cancel": _cancel,
         "stacks": _stacks,
+        "trainers": _list_trainers,
         "enable": _enable,
     }
     if arguments.action in ("show", "get", "rm", "cancel") and not arguments.name:
@@ -187,6 +189,13 @@ def _stacks(arguments: argparse.Namespace) -> int:
     )
     answer = _server_client.asked(arguments, "POST", "api/stacks", msgspec.json.encode(body))
     print(answer.decode() if arguments.json else format_stacks(msgspec.json.decode(answer, type=StackAnswer)))
+    return 0
+
+
+def _list_trainers(arguments: argparse.Namespace) -> int:
+    query = f"job={quote(arguments.job)}&node={quote(arguments.nodes)}"
+    body = _server_client.asked(arguments, "GET", f"api/trainers?{query}")
+    print(body.decode() if arguments.json else format_trainers(msgspec.json.decode(body, type=TrainerRows)))
     return 0
 
 

@@ -82,7 +82,7 @@ class NodeTracing:
                 socket.open()
             except KinetoIpcError as error:
                 self._problems.append(str(error))
-                log.warning("trainers are not served: %s", error)
+                log.info("trainers are not served: %s", error)
                 continue
             socket.serve(loop)
             opened.append(socket)

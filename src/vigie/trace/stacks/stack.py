@@ -31,20 +31,16 @@ class ProcessStacks(msgspec.Struct, kw_only=True):
     @property
     def main(self) -> ThreadStack | None:
         """Return the main thread of the last sample."""
-        if not self.samples or not self.samples[-1]:
-            return None
-        threads = self.samples[-1]
-        named = [thread for thread in threads if thread.name == "MainThread"]
-        return named[0] if named else threads[0]
+        return _find_main(self.samples[-1]) if self.samples else None
 
     @property
     def is_stuck(self) -> bool:
-        """Return whether the main thread did not move between samples."""
-        mains = [_main_calls(sample) for sample in self.samples]
-        return len(mains) > 1 and all(calls == mains[0] for calls in mains)
+        """Return whether the main thread slept at one place in all samples."""
+        mains = [_find_main(sample) for sample in self.samples]
+        places = [main.frames for main in mains if main is not None and main.state != "R"]
+        return len(mains) > 1 and len(places) == len(mains) and all(p == places[0] for p in places)
 
 
-def _main_calls(sample: list[ThreadStack]) -> list[StackFrame]:
+def _find_main(sample: list[ThreadStack]) -> ThreadStack | None:
     named = [thread for thread in sample if thread.name == "MainThread"]
-    threads = named or sample
-    return threads[0].frames if threads else []
+    return next(iter(named or sample), None)

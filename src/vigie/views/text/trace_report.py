@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from vigie.views.text.times import since
 from vigie.wire.api.trace_reports import OperatorTime, StackGroup, TraceSummary
 from vigie.wire.api.trace_session import RankTrace, TraceSession
-from vigie.wire.api.traces import StackAnswer, TraceDetail
+from vigie.wire.api.traces import StackAnswer, TraceDetail, TrainerRows
 
 BAR = 30
 TOP = 8
@@ -44,6 +44,17 @@ def format_sessions(sessions: Sequence[TraceSession]) -> str:
         "  ".join([*(cell.ljust(width) for cell, width in zip(row[:5], widths, strict=True)), row[5]])
         for row in rows
     )
+
+
+def format_trainers(rows: TrainerRows) -> str:
+    if not rows.trainers:
+        return "\n".join(["No trainers are registered. See `vigie trace enable`.", *rows.problems])
+    lines = [
+        f"{row.node}:{row.pid}  rank {row.rank if row.rank is not None else '-'}  job {row.job or '-'}"
+        f"  {row.user}{'  tracing' if row.is_busy else ''}"
+        for row in rows.trainers
+    ]
+    return "\n".join([*lines, *rows.problems])
 
 
 def format_detail(detail: TraceDetail) -> str:

@@ -149,6 +149,12 @@ async def run(config: AgentConfig) -> None:
     if ticking.done():
         ticking.result()  # it only ends with an error: raise it
     ticking.cancel()
+    await _close(config, link_tasks)
+    log.info("stopped")
+
+
+async def _close(config: AgentConfig, link_tasks: Sequence[asyncio.Future[None]]) -> None:
+    """Close what was given, the links before the sinks."""
     if config.relay:
         await config.relay.close()
     if config.tracing:
@@ -157,7 +163,6 @@ async def run(config: AgentConfig) -> None:
     for sink in config.sinks:
         sink.close()
     config.collector.close()
-    log.info("stopped")
 
 
 async def _stop_links(links: Sequence[LinkHandle], running: Sequence[asyncio.Future[None]]) -> None:

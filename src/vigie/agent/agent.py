@@ -26,7 +26,6 @@ from vigie.agent.loop import Consumer, Loop, OwnTable
 from vigie.agent.manual_jobs import ManualJobs
 from vigie.agent.metrics import SourceOutcomes
 from vigie.agent.source_reader import Outcome
-from vigie.agent.tracing.service import NodeTracing
 from vigie.common import listen
 from vigie.common.clock import SystemClock
 from vigie.common.listen import is_loopback, split_address
@@ -77,6 +76,14 @@ class ExporterRelay(Protocol):
     async def close(self) -> None: ...
 
 
+class Companion(Protocol):
+    """Runs next to the agent, within its event loop."""
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class AgentConfig(NamedTuple):
     """Settings of the agent, resolved from the configuration."""
 
@@ -89,7 +96,7 @@ class AgentConfig(NamedTuple):
     tables: Sequence[OwnTable] = ()
     links: Sequence[LinkHandle] = ()
     relay: ExporterRelay | None = None
-    tracing: NodeTracing | None = None
+    tracing: Companion | None = None
     socket: Path | None = None  # for commands on this machine
     state_file: Path | None = None  # state of events across restarts
     dialects: Sequence[str] = ()

@@ -9,13 +9,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vigie.agent import agent
 from vigie.agent.collector import Collector
 from vigie.agent.http.gpu_commands import GpuCommands
 from vigie.agent.loop import OwnTable
 from vigie.agent.source_reader import Outcome
-from vigie.agent.tracing.service import NodeTracing
 from vigie.cli.settings import flags
 from vigie.cli.settings.flags import Settings
 from vigie.common import listen, logs
@@ -23,6 +23,9 @@ from vigie.common.token_file import scrape_token
 from vigie.sinks.core.background_sink import BackgroundSink
 from vigie.sinks.core.registry import find_sinks
 from vigie.wire.exposition.renderer import TEXT, Renderer
+
+if TYPE_CHECKING:
+    from vigie.agent.tracing.service import NodeTracing
 
 EXAMPLE = """examples:
   vigie agent                                     serve http://127.0.0.1:9797/metrics
@@ -132,8 +135,11 @@ def _build_config(settings: Settings, collector: Collector, join_token: str) -> 
 
 def _build_tracing(settings: Settings, gpus: GpuCommands) -> NodeTracing | None:
     values = settings.section("trace")
-    if values["serve"] == "off":
+    is_used = settings.section("link")["server"] or values["dyno_rpc"]
+    if values["serve"] == "off" or not is_used:
         return None
+    from vigie.agent.tracing.service import NodeTracing  # only when used: it decodes messages
+
     return NodeTracing(values["socket_dirs"], profiling=gpus, dyno_address=values["dyno_rpc"])
 
 

@@ -71,5 +71,7 @@ def test_every_retention_can_be_set_in_the_file_and_by_a_flag(tmp_path: Path, co
         "rollup_1h_days": 3,
         "events_days": 4,
         "bindings_days": 5,
+        "traces_days": 30,
+        "traces_gigabytes": 20,
         "store_gigabytes": 0,
     }

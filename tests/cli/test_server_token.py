@@ -42,7 +42,7 @@ def test_token_is_not_shown_to_another_users_process(
         given = [word.replace("OUT", str(tmp_path / "out")) for word in asking]
         main([*given, "--server", f"http://127.0.0.1:{port}", "--data", str(tmp_path)])
         assert listener.stdout.readline().strip() == str(shown)
-    assert ("is held by uid 65534" in capsys.readouterr().err) is not shown
+    assert ("in use by uid 65534" in capsys.readouterr().err) is not shown
 
 
 def test_proxy_of_the_environment_never_sees_what_is_asked_of_this_machines_server(

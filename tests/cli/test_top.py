@@ -52,8 +52,8 @@ def test_json_is_what_the_server_says(url: str, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (["--server", "http://127.0.0.1:1"], "is it running? vigie server"),
-        (["--server", "file:///etc/passwd"], "should be an address"),
+        (["--server", "http://127.0.0.1:1"], "Cannot reach the server"),
+        (["--server", "file:///etc/passwd"], "use a URL"),
     ],
     ids=["nobody", "no address"],
 )

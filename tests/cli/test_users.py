@@ -60,7 +60,7 @@ def test_token_is_printed_once_and_alone(secrets: Secrets, capsys: pytest.Captur
         assert main(["users", "add", *arguments]) == 0
         said = capsys.readouterr()
         assert secrets.identify(said.out.strip()) == Identity(role, arguments[0])
-        assert "not shown again" in said.err
+        assert "shown once" in said.err
 
 
 def test_password_comes_from_a_file(secrets: Secrets, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_password_is_typed_twice_and_not_shown(secrets: Secrets) -> None:
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as run:
         os.close(theirs)
         said = b""
-        for prompt in (b"password of admin: ", b"once more: "):
+        for prompt in (b"Password of admin: ", b"Repeat: "):
             while prompt not in said:
                 said += os.read(ours, 1000)
             os.write(ours, b"typed at a terminal\n")

@@ -26,7 +26,7 @@ def test_each_file_is_named_as_it_is_written_and_not_again(
     assert (tmp_path / "out" / "credentials" / "grafana-admin").is_file()
     assert said.endswith(f"cat {tmp_path}/out/credentials/grafana-admin\n")
     assert _publish(tmp_path / "out", says[1]) == 0
-    assert capsys.readouterr().out == f"{tmp_path}/out is as it should be: nothing had to be written\n"
+    assert capsys.readouterr().out == f"{tmp_path}/out: up to date\n"
     assert _publish(tmp_path / "out", says[1], "--json") == 0
     assert json.loads(capsys.readouterr().out) == {"written": [], "removed": [], "foreign": []}
 
@@ -79,7 +79,7 @@ def test_token_that_others_can_read_is_refused(
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (["--server=http://127.0.0.1:1"], "is it running? vigie server"),
+        (["--server=http://127.0.0.1:1"], "Cannot reach the server"),
         (["--server=nowhere"], "should be a URL such as"),
         (["--address=head"], "--address 'head' should be an address such as"),
         (["--ca-file=/nonexistent"], "no certificates to trust"),

@@ -53,7 +53,7 @@ def test_garbage_instead_of_nodes_is_told_as_such(says: tuple[Says, Endpoint], b
 
 
 def test_server_that_is_not_there_is_told_in_one_line() -> None:
-    with pytest.raises(server_client.ServerClientError, match="is it running"):
+    with pytest.raises(server_client.ServerClientError, match="Cannot reach the server"):
         server_client.fetch_entries(Endpoint("http://127.0.0.1:1"))
 
 

@@ -101,7 +101,7 @@ def test_doctor_tells_how_the_agent_and_its_link_are_doing(home: tuple[Path, str
     people = vigie("doctor", "--sources", "loadavg", VIGIE_AGENT_SOCKET=place).stdout
     assert f"{url}: connected" in people
     nothing = vigie("doctor", "--sources", "loadavg", VIGIE_AGENT_SOCKET=str(directory / "none.sock")).stdout
-    assert "no agent answers at" in nothing
+    assert "no agent responds at" in nothing
 
 
 def test_bindings_are_series_to_join_with(home: tuple[Path, str]) -> None:

@@ -1,4 +1,4 @@
-"""How commands speak to the agent of this machine: over its Unix socket, where no secret is needed."""
+"""Requests of commands to the local agent, over its Unix socket, without a token."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SECONDS = 130.0  # a little more than a query may take
 
 
 class NoAgentError(Exception):
-    """No agent answers on this machine; the message says where one was looked for."""
+    """No agent responds on this machine; the message says where it was looked for."""
 
 
-def asked(places: list[Path], target: str, seconds: float = SECONDS) -> tuple[int, bytes]:
-    """Return status and body of the answer of the first agent that is there."""
+def request(places: list[Path], target: str, seconds: float = SECONDS) -> tuple[int, bytes]:
+    """Return status and body of the response of the first agent that is there."""
     for place in places:
         client = _Client(place, seconds)
         try:
@@ -31,17 +31,17 @@ def asked(places: list[Path], target: str, seconds: float = SECONDS) -> tuple[in
             raise NoAgentError(f"{place}: {error}") from None
         finally:
             client.close()
-    where = f"at {' or '.join(map(str, places))}" if places else "here: its socket is off (agent.socket)"
-    raise NoAgentError(f"no agent answers {where}")
+    where = f"at {' or '.join(map(str, places))}" if places else "here: the socket is off (agent.socket)"
+    raise NoAgentError(f"no agent responds {where}")
 
 
 def is_there(places: list[Path]) -> bool:
-    """Tell whether an agent can be asked; one that was killed leaves a socket at which nobody answers."""
-    return any(map(_answers, places))
+    """Tell whether an agent responds; one that was killed leaves a dead socket."""
+    return any(map(_accepts, places))
 
 
 def places(arguments: argparse.Namespace) -> list[Path]:
-    """Return where an agent may listen: as the environment or --data says, else at the usual places."""
+    """Return where an agent may listen: from the environment or --data, else the default places."""
     if given := os.environ.get("VIGIE_AGENT_SOCKET"):
         return [] if given == "off" else [Path(given)]
     if arguments.data:
@@ -49,7 +49,7 @@ def places(arguments: argparse.Namespace) -> list[Path]:
     return [flags.RUN / "agent.sock", flags.default_data() / "agent.sock"]
 
 
-def _answers(place: Path) -> bool:
+def _accepts(place: Path) -> bool:
     client = _Client(place, SECONDS)
     try:
         client.connect()

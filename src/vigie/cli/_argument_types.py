@@ -1,4 +1,4 @@
-"""What is given to flags: numbers, lengths of time and moments; anything else is bad usage."""
+"""Types of flags: numbers, durations and times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def whole(most: int) -> Callable[[str], int]:
 
 
 def seconds(text: str) -> float:
-    """Take how often something is done, in seconds."""
+    """Parse an interval in seconds."""
     try:
         value = float(text)
     except ValueError:
@@ -36,13 +36,13 @@ def seconds(text: str) -> float:
 
 
 def length(text: str) -> int:
-    """Take a length of time, in milliseconds."""
+    """Parse a duration, in milliseconds."""
     try:
         found = _parameters(text).duration("given")
     except QueryError:
         found = 0
     if found <= 0:
-        raise argparse.ArgumentTypeError(f"{text} should be a length of time such as 30m or 6h")
+        raise argparse.ArgumentTypeError(f"invalid duration {text!r}: use 30m or 6h")
     return found
 
 
@@ -50,8 +50,8 @@ def moment(text: str) -> int:
     try:
         return _parameters(text).time("given")
     except QueryError:
-        why = "should be a moment such as 2026-11-01T12:00:00Z, or in seconds since 1970"
-        raise argparse.ArgumentTypeError(f"{text} {why}") from None
+        why = "use 2026-11-01T12:00:00Z, or seconds since 1970"
+        raise argparse.ArgumentTypeError(f"invalid time {text!r}: {why}") from None
 
 
 def _parameters(text: str) -> Parameters:

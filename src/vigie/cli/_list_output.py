@@ -1,4 +1,4 @@
-"""Lists that a server answers page by page, as tables for people or as lines of JSON."""
+"""Lists that a server returns page by page, as tables or as JSON Lines."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def rows(
     most: int,
     wanted: Callable[[Mapping[str, Any]], bool] = lambda _: True,
 ) -> list[dict[str, Any]]:
-    """Return up to so many rows of /api/WHAT that are wanted."""
+    """Return up to so many rows of /api/WHAT that match."""
     found: list[dict[str, Any]] = []
     cursor = ""
     while len(found) < most:
         limit = min(A_PAGE, most)
         asked = {**{name: word for name, word in filters.items() if word}, "limit": limit}
         query = urlencode({**asked, **({"before": cursor} if cursor else {})})
-        body = _server_client.asked(arguments, "GET", f"api/{what}?{query}")
+        body = _server_client.request(arguments, "GET", f"api/{what}?{query}")
         try:
             answer = json.loads(body)
             found += filter(wanted, answer[what])
@@ -44,11 +44,11 @@ def rows(
 
 
 def show(found: Sequence[Mapping[str, Any]]) -> None:
-    """Print a line of JSON for each row."""
+    """Print rows as JSON Lines."""
     output.show(map(json.dumps, found))
 
 
 def show_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table that fits where it is printed."""
+    """Print a table that fits the terminal."""
     most, colour = output.columns(sys.stdout), output.colourful(sys.stdout)
     output.show(table(columns, rows, most, colour))

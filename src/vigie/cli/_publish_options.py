@@ -1,4 +1,4 @@
-"""The flags of publishing, and what they mean."""
+"""Flags of publishing."""
 
 from __future__ import annotations
 
@@ -12,72 +12,78 @@ from vigie.publishing.publisher import Publisher, PublishTarget
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what is published, and for whom."""
+    """Declare the flags."""
     defaults = PublishOptions(Path(), "")
     parser.add_argument(
         "--server",
         metavar="URL",
         default=_server_client.DEFAULT,
-        help="whose nodes they watch (default: %(default)s)",
+        help="server URL (default: %(default)s)",
     )
     parser.add_argument(
         "--data",
         type=Path,
         metavar="DIR",
-        help="the server's data directory, if it is here and not the usual one",
-    )
-    parser.add_argument("--address", metavar="URL", help="where they find the server (default: as --server)")
-    parser.add_argument(
-        "--prometheus", metavar="URL", default=defaults.prometheus, help="its address (default: %(default)s)"
+        help="data directory of the server, if it is on this machine",
     )
     parser.add_argument(
-        "--grafana", metavar="ADDRESS", default=defaults.grafana_listen, help="where it listens (%(default)s)"
+        "--address", metavar="URL", help="server URL for Prometheus and Grafana (default: as --server)"
     )
-    parser.add_argument("--alertmanager", metavar="HOST:PORT", default="", help="where alerts are sent")
+    parser.add_argument(
+        "--prometheus",
+        metavar="URL",
+        default=defaults.prometheus,
+        help="URL of Prometheus (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--grafana",
+        metavar="ADDRESS",
+        default=defaults.grafana_listen,
+        help="listen address of Grafana (default: %(default)s)",
+    )
+    parser.add_argument("--alertmanager", metavar="HOST:PORT", default="", help="address of Alertmanager")
     parser.add_argument(
         "--data-source",
         choices=(SERVER, PROMETHEUS),
         default=SERVER,
-        help="whom the dashboards ask first (default: %(default)s)",
+        help="default data source (default: %(default)s)",
     )
     parser.add_argument(
         "--discovery",
         choices=(HTTP, FILE),
         default=HTTP,
-        help="Prometheus asks the server for targets, or reads targets.json (default: %(default)s)",
+        help="target discovery of Prometheus: via HTTP, or the file targets.json (default: %(default)s)",
     )
     parser.add_argument(
         "--federate",
         type=int,
         metavar="N",
         default=defaults.federate,
-        help="nodes without a port, at most, of which the server gives the samples (default: %(default)s)",
+        help="federate up to N nodes that cannot be scraped (default: %(default)s)",
     )
-    parser.add_argument(
-        "--anonymous-viewer", action="store_true", help="let everybody look at Grafana without an account"
-    )
+    parser.add_argument("--anonymous-viewer", action="store_true", help="allow anonymous viewers in Grafana")
     parser.add_argument(
         "--scrape-tokens",
         type=Path,
         metavar="PATH",
-        help="a file with the token that all agents ask for, or a directory with a file for each node",
+        help="file with the scrape token of all agents, or directory with a file per node",
     )
     parser.add_argument(
-        "--token-file", type=Path, metavar="FILE", help="a viewer's token that the server is shown"
+        "--token-file", type=Path, metavar="FILE", help="file with a viewer token for the server"
     )
-    parser.add_argument("--ca-file", type=Path, metavar="FILE", help="who signed the server's certificate")
+    parser.add_argument("--ca-file", type=Path, metavar="FILE", help="CA file")
     parser.add_argument(
         "--interval",
         type=_argument_types.seconds,
         default=15.0,
         metavar="SECONDS",
-        help="between scrapes (default: 15)",
+        help="scrape interval (default: 15)",
     )
-    parser.add_argument("--overwrite", action="store_true", help="also what others have changed there")
+    parser.add_argument("--overwrite", action="store_true", help="overwrite changed files")
 
 
-def publisher(arguments: argparse.Namespace, data: Path | None) -> Publisher:
-    """Return what publishes as the flags say; `data` is the server's directory, if it is here."""
+def build_publisher(arguments: argparse.Namespace, data: Path | None) -> Publisher:
+    """Return the publisher; `data` is the server's directory, if it is on this machine."""
     ca_file = str(arguments.ca_file.resolve()) if arguments.ca_file else ""
     options = PublishOptions(
         arguments.directory.resolve(),

@@ -1,4 +1,4 @@
-"""How commands ask a server: where it is, what it is shown, and what its errors mean."""
+"""Requests of commands to a server: address, credentials, errors."""
 
 from __future__ import annotations
 
@@ -23,52 +23,51 @@ from vigie.views.text.text_width import clean
 
 DEFAULT, AGENT = "http://127.0.0.1:8000", "agent"
 SECONDS = 130.0  # a little more than a query may take
-AWAY = "is it running? vigie server, or vigie up; elsewhere: --server URL; on a node: --server agent"
+UNREACHABLE = "Cannot reach the server. Run `vigie up`, or set --server URL, on a node --server agent"
 PASSING = (502, 503, 504)  # statuses of servers that start or stop, and of proxies before them
-DISTRUST = (
-    "name who signed it: SSL_CERT_FILE=ca.pem vigie ...; on the server's machine its directory: --data DIR"
-)
+DISTRUST = "Untrusted certificate. Set SSL_CERT_FILE=ca.pem, or on the server's machine --data DIR"
 
 
 class ServerRequestError(Exception):
-    """The server gave no answer; the message says why and what to type."""
+    """The request failed; the message says why, and the next step."""
 
 
 class ServerUnreachableError(ServerRequestError):
-    """The server cannot be reached, or is being stopped; it may come back."""
+    """The server is unreachable or stopping; it may come back."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags that say whom to ask."""
+    """Declare the flags for the server."""
     parser.add_argument(
         "--server",
         default=DEFAULT,
         metavar="URL",
-        help="whom to ask (default: the server of this machine, %(default)s unless it says otherwise in its "
-        "data directory, or if none is there: agent, which is the server of this machine's agent, which says "
-        "who you are, so that no token is needed)",
+        help="server URL (default: local, else via the agent, no token needed)",
     )
     parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="where the server's token is, else in $VIGIE_TOKEN"
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="data directory with the server token",
     )
 
 
-def asked(
+def request(
     arguments: argparse.Namespace,
     method: str,
     path: str,
     form: bytes | None = None,
     seconds: float = SECONDS,
 ) -> bytes:
-    """Return the body of the answer; a token is shown if there is one, since it may let us see more."""
+    """Return the body of the response; a token is sent if there is one, since it may show more."""
     if arguments.server == AGENT:
         return _by_agent(arguments, method, path, form, seconds)
     server = place(arguments)
     url = f"{server.url}/{path}"
     if urlsplit(url).scheme not in ("http", "https"):
-        raise ValueError(f"--server {arguments.server!r} should be an address such as http://127.0.0.1:8000")
+        raise ValueError(f"invalid --server {arguments.server!r}: use a URL such as http://127.0.0.1:8000")
     token = os.environ.get("VIGIE_TOKEN") or _local_token(arguments, server.url)
-    send = partial(_sent, method, url, form, seconds=seconds, context=server.context())
+    send = partial(_send, method, url, form, seconds=seconds, context=server.context())
     try:
         status, body = send(token)
     except ServerRequestError:
@@ -81,12 +80,12 @@ def asked(
     if status == 200:
         return body
     raise (ServerUnreachableError if status in PASSING else ServerRequestError)(
-        f"{server.url} says {status}: {_reason(body)}"
+        f"{server.url}: {status}: {_reason(body)}"
     )
 
 
 def place(arguments: argparse.Namespace) -> ServerAddress:
-    """Return where the server is, and how it is known if it is the one of this machine."""
+    """Return the address of the server, and its certificate if it is local."""
     here = read_address(arguments.data or flags.default_data())
     given = ServerAddress(arguments.server.rstrip("/"))
     if here is None or given.url not in (DEFAULT, here.url):
@@ -98,22 +97,24 @@ def place(arguments: argparse.Namespace) -> ServerAddress:
 def _by_agent(
     arguments: argparse.Namespace, method: str, path: str, form: bytes | None, seconds: float
 ) -> bytes:
-    """Return what the server of this machine's agent answers to us, for whom the agent vouches."""
+    """Return the response of the server via this machine's agent, which vouches for us."""
     if method == "DELETE" or (method == "POST" and form is None):
-        raise ServerRequestError("by way of the agent one may look only; changes need --server and a token")
+        raise ServerRequestError("read-only via the agent. Changes need --server and a token")
     query = f"{'&' if '?' in path else '?'}{form.decode()}" if form else ""
     try:
-        status, body = _agent_client.asked(_agent_client.places(arguments), f"/server/{path}{query}", seconds)
+        status, body = _agent_client.request(
+            _agent_client.places(arguments), f"/server/{path}{query}", seconds
+        )
     except _agent_client.NoAgentError as error:
-        raise ServerUnreachableError(f"{error}; to start one: vigie agent --server URL") from None
+        raise ServerUnreachableError(f"{error}. Run `vigie agent --server URL`") from None
     if status == 200:
         return body
     raise (ServerUnreachableError if status in PASSING else ServerRequestError)(
-        f"by way of the agent: {status}: {_reason(body)}"
+        f"via the agent: {status}: {_reason(body)}"
     )
 
 
-def _sent(
+def _send(
     method: str,
     url: str,
     form: bytes | None,
@@ -131,16 +132,16 @@ def _sent(
             return error.code, error.read()
     except http.client.HTTPException as error:
         raise ServerUnreachableError(
-            f"{url}: no answer as HTTP has it ({error!r}); is --server the address of a server?"
+            f"{url}: unexpected response ({error!r}). Is --server the URL of a server?"
         ) from None
     except OSError as error:
         reason = getattr(error, "reason", None) or error
-        advice = DISTRUST if isinstance(reason, ssl.SSLCertVerificationError) else AWAY
-        raise ServerUnreachableError(f"{url}: {reason}; {advice}") from None
+        advice = DISTRUST if isinstance(reason, ssl.SSLCertVerificationError) else UNREACHABLE
+        raise ServerUnreachableError(f"{url}: {reason}. {advice}") from None
 
 
 def _opener(url: str, context: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
-    """Return what asks; no proxy stands between us and this machine's server, as it would see the token."""
+    """Return an opener; requests to this machine use no proxy, which would see the token."""
     secure = urllib.request.HTTPSHandler(context=context)
     if is_here(url):
         return urllib.request.build_opener(secure, urllib.request.ProxyHandler({}))
@@ -148,7 +149,7 @@ def _opener(url: str, context: ssl.SSLContext | None) -> urllib.request.OpenerDi
 
 
 def _local_token(arguments: argparse.Namespace, url: str) -> str:
-    """Return the token of a server on this machine; it is shown to no other."""
+    """Return the token of a local server; it is sent to no other."""
     here = is_here(url)
     if not here and not arguments.data:
         return ""
@@ -160,7 +161,7 @@ def _local_token(arguments: argparse.Namespace, url: str) -> str:
 
 
 def is_here(url: str) -> bool:
-    """Tell whether an address is on this machine for sure."""
+    """Tell whether a URL is surely local."""
     return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
 
 
@@ -171,7 +172,7 @@ def is_held_by_another(url: str, token: Path) -> bool:
     """
     strangers = listen.port_owners(urlsplit(url).port or 80) - {0, token.stat().st_uid}
     if strangers:
-        print(f"{url} is held by uid {min(strangers)}, so it is not shown {token}", file=sys.stderr)
+        print(f"{url}: port in use by uid {min(strangers)}, token {token} not sent", file=sys.stderr)
     return bool(strangers)
 
 
@@ -180,4 +181,4 @@ def _reason(body: bytes) -> str:
         text = str(json.loads(body)["error"])
     except (ValueError, KeyError, TypeError):
         text = body[:500].decode(errors="replace").strip()
-    return clean(text) or "nothing more"
+    return clean(text) or "no reason given"

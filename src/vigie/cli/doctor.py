@@ -1,4 +1,4 @@
-"""Say what works on this machine, what does not, why, and what to type."""
+"""Check this machine, suggest fixes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.cli import _agent_client
 from vigie.cli.settings import flags
 
-EXAMPLE = (
-    "examples:\n  vigie doctor\n  sudo vigie doctor        what root would see besides\n  vigie doctor --json"
-)
+EXAMPLE = """examples:
+  vigie doctor
+  sudo vigie doctor        with what only root can read
+  vigie doctor --json"""
 ERRORS = flags.ERRORS
 
 
@@ -46,21 +47,21 @@ def run(arguments: argparse.Namespace) -> int:
         report(flags.node_name(settings), readings)
         if settings.left_out:
             names = ",".join(settings.left_out)
-            print(f"\nnot asked for\n  {names} (vigie agent --with-sources {names})")
-        print("\nthe agent here")
-        for line in _told(running):
+            print(f"\nOff by default\n  {names} (vigie agent --with-sources {names})")
+        print("\nLocal agent")
+        for line in _describe_agent(running):
             print(f"  {line}")
     collector.close()
     return 1 if any(_failed(reading) for reading in readings) else 0
 
 
 def report(node: str, readings: Sequence[SourceReader]) -> None:
-    """Print the report for a person."""
+    """Print the report."""
     who = "root" if os.geteuid() == 0 else f"uid {os.geteuid()}, not root"
     python = platform.python_version()
     print(f"{node}: Linux {os.uname().release}, Python {python}, vigie {vigie.__version__}, as {who}\n")
     works = [reading for reading in readings if reading.outcome is Outcome.OK]
-    print(f"works ({len(works)} of {len(readings)} sources)")
+    print(f"Working ({len(works)} of {len(readings)} sources)")
     for reading in works:
         count = len(reading.values.numbers)
         print(f"  {reading.source.name:<18}{count:>6} series  {reading.duration * 1e3:8.2f} ms")
@@ -68,8 +69,8 @@ def report(node: str, readings: Sequence[SourceReader]) -> None:
             print(f"  {'':<18}       {where}: {why}")
     rest = [reading for reading in readings if reading.outcome is not Outcome.OK]
     for title, group in (
-        ("fails", [reading for reading in rest if _failed(reading)]),
-        ("not here", [reading for reading in rest if not _failed(reading)]),
+        ("Failing", [reading for reading in rest if _failed(reading)]),
+        ("Not available", [reading for reading in rest if not _failed(reading)]),
     ):
         if group:
             print(f"\n{title}")
@@ -77,18 +78,18 @@ def report(node: str, readings: Sequence[SourceReader]) -> None:
                 print(f"  {reading.source.name:<18}{reading.reason}")
     lines = list(advice(readings))
     if lines:
-        print("\nwhat to do")
+        print("\nNext steps")
         for line in lines:
             print(f"  {line}")
 
 
 def _running(settings: flags.Settings) -> dict[str, Any]:
-    """Return how the agent of this machine and its links are doing, or why that is not known."""
+    """Return the state of the local agent and its links, or why it is unknown."""
     place = flags.socket_path(settings)
     try:
         if place is None:
-            raise _agent_client.NoAgentError("its socket is off (agent.socket)")
-        status, body = _agent_client.asked([place], "/links")
+            raise _agent_client.NoAgentError("socket off (agent.socket)")
+        status, body = _agent_client.request([place], "/links")
     except _agent_client.NoAgentError as error:
         return {"running": None, "reason": str(error)}
     if status != 200:
@@ -96,25 +97,25 @@ def _running(settings: flags.Settings) -> dict[str, Any]:
     return {"running": True, "links": json.loads(body)["links"]}
 
 
-def _told(running: dict[str, Any]) -> Iterator[str]:
+def _describe_agent(running: dict[str, Any]) -> Iterator[str]:
     if "reason" in running:
-        yield f"{'it runs' if running['running'] else 'not known'}: {running['reason']}"
+        yield f"{'running' if running['running'] else 'unknown'}: {running['reason']}"
     elif not running["links"]:
-        yield "it runs, and sends to no server (vigie agent --server URL)"
+        yield "running, sends to no server (vigie agent --server URL)"
     for link in running.get("links", []):
-        state = "connected" if link["connected"] else f"not connected: {link['trouble'] or 'not yet'}"
-        yield f"{link['server']}: {state}; {link['waiting_bytes']} bytes wait"
+        state = "connected" if link["connected"] else f"not connected: {link['trouble'] or 'connecting'}"
+        yield f"{link['server']}: {state}, {link['waiting_bytes']} bytes buffered"
 
 
 def advice(readings: Sequence[SourceReader]) -> Iterator[str]:
-    """Yield what would give more, as commands to type."""
+    """Yield the next steps."""
     denied = [reading.source.name for reading in readings if _denied(reading)]
     if denied and os.geteuid() != 0:
-        yield f"{', '.join(denied)}: more is readable by root: sudo vigie agent"
+        yield f"{', '.join(denied)}: root can read more: sudo vigie agent"
     for reading in readings:
         if _failed(reading):
             name = reading.source.name
-            yield f"{name}: leave it out with --no-sources {name}, and send us: vigie agent --record DIR"
+            yield f"{name}: turn it off with --no-sources {name}, and report it: vigie agent --record DIR"
 
 
 def _failed(reading: SourceReader) -> bool:

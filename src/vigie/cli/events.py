@@ -1,4 +1,4 @@
-"""What happened in the cluster: lost nodes, wrong clocks, failing hardware; the newest last."""
+"""List or follow events: unreachable nodes, clock skew, failing hardware; the newest last."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLE = """examples:
   vigie events --node n17 --follow                and what happens from now on"""
 ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, ValueError)
 EVERY_SECONDS = 2.0
-MOST = 1000  # that a server tells at once
+MAX_EVENTS = 1000  # that a server tells at once
 SEVERITIES = ("info", "warning", "critical")
 
 
@@ -34,21 +34,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since",
         type=_argument_types.length,
         metavar="DURATION",
-        help="only what happened within it, such as 1h",
+        help="only the last 1h or so",
     )
     parser.add_argument(
         "--limit",
-        type=_argument_types.whole(MOST),
+        type=_argument_types.whole(MAX_EVENTS),
         default=50,
-        help=f"how many, up to {MOST} (default: %(default)s)",
+        help=f"maximum rows, up to {MAX_EVENTS} (default: %(default)s)",
     )
-    parser.add_argument("--follow", action="store_true", help="go on with what happens, until interrupted")
-    parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
+    parser.add_argument("--follow", action="store_true", help="follow new events until interrupted")
+    parser.add_argument("--json", action="store_true", help="print JSON Lines")
     _server_client.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print events, and with --follow more of them as they come."""
+    """Print events, and with --follow new ones."""
     filters = {name: getattr(arguments, name) for name in ("node", "kind", "severity")}
     filters = {name: value for name, value in filters.items() if value}
     since: dict[str, Any] = {}
@@ -57,19 +57,19 @@ def run(arguments: argparse.Namespace) -> int:
     answer = _asked(arguments, {**filters, **since, "limit": arguments.limit})
     _show(answer["events"][::-1], arguments.json)
     if not answer["events"] and not arguments.json:
-        print("nothing of the kind happened; vigie events tells of the last 50 things that did")
+        print("No matching events.")
     if arguments.follow:
         _follow(arguments, filters, answer["last"])
     return 0
 
 
 def _follow(arguments: argparse.Namespace, filters: Mapping[str, Any], last: int) -> None:
-    """Print what happens; a server that is away is told once, and asked again."""
+    """Print new events; a server that is unreachable is reported once, and tried again."""
     away = False
     while True:
         time.sleep(EVERY_SECONDS)
         try:
-            answer = _asked(arguments, {**filters, "after": last, "limit": MOST})
+            answer = _asked(arguments, {**filters, "after": last, "limit": MAX_EVENTS})
         except _server_client.ServerUnreachableError as error:
             if not away:
                 print(f"vigie events: {error}", file=sys.stderr)
@@ -80,7 +80,7 @@ def _follow(arguments: argparse.Namespace, filters: Mapping[str, Any], last: int
 
 
 def _asked(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    body = _server_client.asked(arguments, "GET", f"api/events?{urlencode(parameters)}")
+    body = _server_client.request(arguments, "GET", f"api/events?{urlencode(parameters)}")
     try:
         answer: dict[str, Any] = json.loads(body)
         answer["events"], answer["last"]

@@ -1,4 +1,4 @@
-"""Let the agent of this machine go of the GPUs' driver for a while (reset, MIG), or pause profiling."""
+"""Release the GPU driver for a while (reset, MIG), or pause profiling."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, ValueError)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    what = (
-        "close every handle, or use the driver again; stop DCGM's profiling counters, or let them count again"
-    )
+    what = "release or take back the driver; pause or resume DCGM's profiling counters"
     parser.add_argument("do", choices=("release", "take", "pause", "resume"), help=what)
     parser.add_argument(
         "--for",
@@ -35,32 +33,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_argument_types.length,
         default="10m",
         metavar="DURATION",
-        help="(default: 10m)",
+        help="duration (default: 10m)",
     )
-    parser.add_argument("--node", default="", metavar="NODE", help="of this node, by way of the server")
+    parser.add_argument("--node", default="", metavar="NODE", help="on this node, via the server")
     parser.add_argument(
-        "--server", default=_server_client.DEFAULT, metavar="URL", help="with --node (default: %(default)s)"
+        "--server",
+        default=_server_client.DEFAULT,
+        metavar="URL",
+        help="server URL, with --node (default: %(default)s)",
     )
     parser.add_argument(
         "--data",
         type=Path,
         metavar="DIR",
-        help="of the agent; with --node of the server, whose token is there",
+        help="data directory of the agent; with --node that of the server",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tell the agent, and print what it says."""
+    """Send the command to the agent, and print its result."""
     if arguments.node:
         return _ordered(arguments)
     target = {"release": RELEASE, "take": TAKE, "pause": PAUSE, "resume": RESUME}[arguments.do]
     if target in (RELEASE, PAUSE):
         target += f"?{urlencode({'seconds': arguments.length / 1000})}"
     try:
-        status, body = _agent_client.asked(_agent_client.places(arguments), target)
+        status, body = _agent_client.request(_agent_client.places(arguments), target)
     except _agent_client.NoAgentError as error:
         raise _server_client.ServerRequestError(
-            f"{error}; to start one: vigie agent; on another node: --node NODE"
+            f"{error}. Run `vigie agent`, or set --node NODE for another node"
         ) from None
     said = body.decode(errors="replace").rstrip()
     print(said if status == 200 else f"vigie gpus: {said}", file=sys.stdout if status == 200 else sys.stderr)
@@ -68,10 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ordered(arguments: argparse.Namespace) -> int:
-    """Have the server tell a node, and print what that says."""
+    """Send the command to a node via the server, and print its result."""
     if arguments.do not in ("release", "take"):
-        raise argparse.ArgumentError(None, f"{arguments.do} --node: a server has nodes release and take only")
+        raise argparse.ArgumentError(None, f"{arguments.do} --node: use release or take")
     path = f"api/nodes/{quote(arguments.node, safe='')}/gpus/{arguments.do}"
-    body = _server_client.asked(arguments, "POST", f"{path}?{urlencode({'for': arguments.length / 1000})}")
+    body = _server_client.request(arguments, "POST", f"{path}?{urlencode({'for': arguments.length / 1000})}")
     print(f"{arguments.node}: {clean(json.loads(body)['said'])}")
     return 0

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         given |= {name: text for name in ("gpus", "user") if (text := getattr(arguments, name))}
     target = f"{SET if arguments.do == 'set' else CLEAR}?{urlencode(given)}"
     try:
-        status, body = _agent_client.asked(_agent_client.places(arguments), target)
+        status, body = _agent_client.request(_agent_client.places(arguments), target)
     except _agent_client.NoAgentError as error:
         raise _server_client.ServerRequestError(f"{error}. Start one: `vigie agent`") from None
     text = body.decode(errors="replace").rstrip()

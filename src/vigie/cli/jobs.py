@@ -1,4 +1,4 @@
-"""Jobs: whose they are, what they hold or wait for, and since when; the newest first."""
+"""List jobs, users and GPUs; the newest first."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, what in FILTERS.items():
         parser.add_argument(f"--{name}", default="", help=f"only jobs {what}")
     parser.add_argument(
-        "--state", default="now", choices=STATES, help="(default: now, which is all but finished)"
+        "--state", default="now", choices=STATES, help="job state (default: now, all but ended)"
     )
     parser.add_argument(
         "--limit",
         type=_argument_types.whole(MOST),
         default=100,
-        help="how many at most (default: %(default)s)",
+        help="maximum rows (default: %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
+    parser.add_argument("--json", action="store_true", help="print JSON Lines")
     _server_client.add_arguments(parser)
 
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif found:
         _list_output.show_table(COLUMNS, [*map(_row, found)])
     else:
-        print("no such jobs; vigie jobs --state all tells of finished ones too")
+        print("No matching jobs. For ended ones: vigie jobs --state all")
     return 0
 
 

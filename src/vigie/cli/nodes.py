@@ -1,4 +1,4 @@
-"""The nodes of a cluster: list them, add or remove one, or print the line that lets a machine join."""
+"""List, add, remove or join nodes."""
 
 from __future__ import annotations
 
@@ -45,14 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default="list",
         choices=["list", "add", "remove", "join"],
-        help="what to do (default: list)",
+        help="action (default: list)",
     )
-    parser.add_argument(
-        "name", nargs="?", metavar="NODE", help="the node to add, or to remove; its samples stay"
-    )
+    parser.add_argument("name", nargs="?", metavar="NODE", help="node to add or remove; its samples stay")
     parser.add_argument("--state", default="", choices=STATES, help="list only nodes in this state")
-    parser.add_argument("--address", metavar="URL", help="join: where the node finds the server")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="join: the server's configuration file")
+    parser.add_argument("--address", metavar="URL", help="join: server URL for the node")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="join: configuration file of the server")
     parser.add_argument("--json", action="store_true", help="print JSON")
     _server_client.add_arguments(parser)
 
@@ -63,20 +61,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.name and arguments.action in ("list", "join"):
         raise argparse.ArgumentError(
             None,
-            f"{arguments.action} {arguments.name}: only add and remove take a node; vigie nodes lists all",
+            f"{arguments.action} {arguments.name}: only add and remove take a node",
         )
     return actions[arguments.action](arguments)
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    body = _server_client.asked(arguments, "GET", f"api/nodes?state={quote(arguments.state)}")
+    body = _server_client.request(arguments, "GET", f"api/nodes?state={quote(arguments.state)}")
     if arguments.json:
         print(body.decode())
         return 0
     nodes = json.loads(body)["nodes"]
     if not nodes:
-        empty = "no nodes yet; to add one, on the server: vigie nodes join"
-        print(f"no node is {arguments.state}" if arguments.state else empty)
+        empty = "No nodes connected. Run `vigie nodes join` on the server."
+        print(f"No nodes are {arguments.state}." if arguments.state else empty)
         return 0
     _list_output.show_table(COLUMNS, [*map(_row, nodes)])
     return 0
@@ -84,12 +82,12 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _row(node: Mapping[str, Any]) -> list[str]:
     labels = ",".join(f"{name}={value}" for name, value in sorted(node["labels"].items()))
-    heard = f"{since(node['last_seen_ms'])} ago" if node["last_seen_ms"] else "never"
+    last_seen = f"{since(node['last_seen_ms'])} ago" if node["last_seen_ms"] else "never"
     address = node["addresses"][0] if node["addresses"] else "-"
     return [
         node["name"],
         node["state"],
-        heard,
+        last_seen,
         address,
         node["version"] or "-",
         labels or "-",
@@ -99,8 +97,8 @@ def _row(node: Mapping[str, Any]) -> list[str]:
 
 def _add(arguments: argparse.Namespace) -> int:
     if not arguments.name:
-        raise argparse.ArgumentError(None, "name the node to add: vigie nodes add NODE")
-    body = _server_client.asked(arguments, "POST", f"api/nodes/{quote(arguments.name, safe='')}")
+        raise argparse.ArgumentError(None, "node missing: vigie nodes add NODE")
+    body = _server_client.request(arguments, "POST", f"api/nodes/{quote(arguments.name, safe='')}")
     if arguments.json:
         print(body.decode())
         return 0
@@ -109,17 +107,15 @@ def _add(arguments: argparse.Namespace) -> int:
     where = arguments.address or server.url
     print(f"VIGIE_TOKEN={key} vigie agent --server {where}{_pin(server.certificate)} --node {arguments.name}")
     if not arguments.address and _server_client.is_here(where):
-        print(
-            "that is this machine: say with --address where other machines find the server", file=sys.stderr
-        )
+        print("that is this machine. Set --address URL for other machines", file=sys.stderr)
     return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:
     if not arguments.name:
-        raise argparse.ArgumentError(None, "name the node to remove: vigie nodes remove NODE")
-    body = _server_client.asked(arguments, "DELETE", f"api/nodes/{quote(arguments.name, safe='')}")
-    print(body.decode() if arguments.json else f"{arguments.name} is removed; its samples stay")
+        raise argparse.ArgumentError(None, "node missing: vigie nodes remove NODE")
+    body = _server_client.request(arguments, "DELETE", f"api/nodes/{quote(arguments.name, safe='')}")
+    print(body.decode() if arguments.json else f"{arguments.name} removed, its samples stay")
     return 0
 
 
@@ -131,9 +127,7 @@ def _join(arguments: argparse.Namespace) -> int:
     try:
         token = load_or_create_token(directory / "join-token")
     except FileNotFoundError:
-        raise ValueError(
-            f"{directory} has no join token: start the server once, or name its directory with --data"
-        ) from None
+        raise ValueError(f"{directory}: no join token. Start the server once, or set --data DIR") from None
     # What it was started with last tells more than the configuration: flags, and a port that was free.
     here = read_address(directory) or ServerAddress("", values["listen"], values["tls_cert"])
     where = arguments.address or _address(here)
@@ -149,8 +143,7 @@ def _address(here: ServerAddress) -> str:
     scheme = "https" if here.certificate else "http"
     if is_loopback(here.listen):
         print(
-            f"the server listens on {here.listen} only: for other machines start it with "
-            f"--listen 0.0.0.0:{port}",
+            f"the server listens on {here.listen} only. For other machines: --listen 0.0.0.0:{port}",
             file=sys.stderr,
         )
     return f"{scheme}://{socket.gethostname()}:{port}"

@@ -1,4 +1,4 @@
-"""Write what a Prometheus and a Grafana need beside a server: settings, rules, dashboards, a compose file."""
+"""Write Prometheus and Grafana files: configuration, rules, dashboards, a compose file."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("directory", type=Path, metavar="DIR", help="where to; it is made if need be")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="target directory, created if missing")
     _publish_options.add_arguments(parser)
-    parser.add_argument("--watch", action="store_true", help="go on, every 10 s, until interrupted")
-    parser.add_argument("--reload", action="store_true", help="have Prometheus read what has changed")
+    parser.add_argument("--watch", action="store_true", help="repeat every 10 s until interrupted")
+    parser.add_argument("--reload", action="store_true", help="reload Prometheus after changes")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -41,13 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Publish once or until stopped."""
     logs.configure("warning", "text")
     arguments.server = _server_client.place(arguments).url
-    publisher = _publish_options.publisher(arguments, _data(arguments))
+    publisher = _publish_options.build_publisher(arguments, _data(arguments))
     tell = partial(_tell, arguments.directory, arguments.json)
     if not arguments.watch:
         outcome = publisher.once()
         tell(outcome)
         if not arguments.json and not any(outcome):
-            print(f"{arguments.directory} is as it should be: nothing had to be written")
+            print(f"{arguments.directory}: up to date")
         if not arguments.json and outcome.written:
             print(NEXT.format(root=arguments.directory, grafana=arguments.grafana))
         return 1 if outcome.foreign else 0
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _data(arguments: argparse.Namespace) -> Path | None:
-    """Return the directory that may be the server's."""
+    """Return the data directory of a local server."""
     if not _server_client.is_here(arguments.server):
         return Path(arguments.data) if arguments.data else None
     data: Path = arguments.data or flags.default_data()

@@ -1,4 +1,4 @@
-"""Ask a server in PromQL, and print a table, a sparkline for each series of a range, or JSON."""
+"""Run a PromQL query, and print a table, sparklines or JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from vigie.cli import _argument_types, _list_output, _server_client
-from vigie.cli._server_client import ServerRequestError, asked
+from vigie.cli._server_client import ServerRequestError, request
 from vigie.cli.settings import flags
 from vigie.views.text import output
 from vigie.views.text.sparkline import sparkline
@@ -30,28 +30,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("promql", metavar="PROMQL", help="the query")
     parser.add_argument(
-        "--range", type=_argument_types.length, metavar="DURATION", help="ask over so long a time, such as 1h"
+        "--range", type=_argument_types.length, metavar="DURATION", help="query range, such as 1h"
     )
     parser.add_argument(
         "--step",
         type=_argument_types.length,
         metavar="DURATION",
-        help="between two points (default: range / 60)",
+        help="query step (default: range / 60)",
     )
     parser.add_argument(
         "--at",
         type=_argument_types.moment,
         metavar="TIME",
-        help="when, or where the range ends (default: now)",
+        help="time of the query, or end of the range (default: now)",
     )
     _server_client.add_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print what the server says, as it is")
+    parser.add_argument("--json", action="store_true", help="print the raw response")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask, and print the answer."""
+    """Run the query, and print its result."""
     path, parameters = _request(arguments)
-    body = asked(arguments, "POST", f"api/v1/{path}", urlencode(parameters).encode())
+    body = request(arguments, "POST", f"api/v1/{path}", urlencode(parameters).encode())
     if arguments.json:
         print(body.decode())
         return 0
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _request(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     if not arguments.range:
         if arguments.step:
-            raise argparse.ArgumentError(None, "--step needs --range, such as --range 1h")
+            raise argparse.ArgumentError(None, "--step requires --range, such as --range 1h")
         moment = {} if arguments.at is None else {"time": arguments.at / 1000}
         return "query", {"query": arguments.promql, **moment}
     step = arguments.step or max(arguments.range // POINTS, 1000)
@@ -75,8 +75,8 @@ def _request(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
 
 
 def _now(arguments: argparse.Namespace) -> int:
-    """Return the time by the server's clock, in milliseconds: ours may differ, a demo's stands still."""
-    said = _read(asked(arguments, "POST", "api/v1/query", urlencode({"query": "time()"}).encode()))
+    """Return the server's time in milliseconds: ours may differ, a demo's may be frozen."""
+    said = _read(request(arguments, "POST", "api/v1/query", urlencode({"query": "time()"}).encode()))
     return round(float(said["data"]["result"][1]) * 1000)
 
 
@@ -86,7 +86,7 @@ def _read(body: bytes) -> dict[str, Any]:
         said["data"]["resultType"]
     except (ValueError, KeyError, TypeError):
         raise ServerRequestError(
-            "the answer is not that of Prometheus's API; is --server the address of one?"
+            "unexpected response. Is --server the URL of a Prometheus-compatible server?"
         ) from None
     return said
 
@@ -128,7 +128,7 @@ def _cells(series: Mapping[str, Any], points: int) -> list[str]:
 
 
 def _short(text: str) -> str:
-    """Return a number without the digits that nobody reads; --json has them all."""
+    """Return a number with six digits; --json has them all."""
     value = float(text)
     if len(text) <= LENGTH or value == round(value):
         return text

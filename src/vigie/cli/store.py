@@ -1,4 +1,4 @@
-"""Look after a data directory: verify every checksum, or copy it while a server runs on it."""
+"""Verify or back up a data directory, also while a server runs on it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ ERRORS = (StoreError, OSError)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|backup")
-    checking = actions.add_parser("check", help="verify every checksum; nothing is written")
-    checking.add_argument("data", type=Path, metavar="DATA", help="the data directory")
-    copying = actions.add_parser("backup", help="copy all that a server keeps, also while it runs")
-    copying.add_argument("directory", type=Path, metavar="DIR", help="where to; it must not exist yet")
-    copying.add_argument("--data", type=Path, default=default_data(), help="the data directory")
+    checking = actions.add_parser("check", help="verify every checksum, read-only")
+    checking.add_argument("data", type=Path, metavar="DATA", help="data directory")
+    copying = actions.add_parser("backup", help="copy a data directory, also while its server runs")
+    copying.add_argument("directory", type=Path, metavar="DIR", help="target directory, must not exist")
+    copying.add_argument("--data", type=Path, default=default_data(), help="data directory")
     for action in (checking, copying):
         action.epilog, action.formatter_class = EXAMPLE, parser.formatter_class
         action.add_argument("--json", action="store_true", help="print JSON")
@@ -50,7 +50,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"data": str(arguments.data), "damaged": faults}, indent=2))
     else:
-        print("\n".join(faults) or f"{arguments.data}: every checksum is right")
+        print("\n".join(faults) or f"{arguments.data}: no corruption found")
     return 1 if faults else 0
 
 
@@ -67,16 +67,16 @@ def _backup(arguments: argparse.Namespace) -> int:
         print(json.dumps({"data": str(arguments.data), "backup": str(arguments.directory), "bytes": size}))
     else:
         where = arguments.directory
-        print(f"{where}: {size / 1e6:.1f} MB; to use it: vigie server --data {where}")
+        print(f"{where}: {size / 1e6:.1f} MB. To use it: vigie server --data {where}")
     return 0
 
 
 def _store_in(data: Path) -> Path:
-    """Return where the store is in a server's data directory; a store by itself is one, too."""
+    """Return the store of a data directory, or the directory if it is a store itself."""
     for place in (data / STORE_DIRECTORY, data):
         if (place / "format").is_file():
             return place
-    raise StoreError(f"{data} is not a data directory of vigie; give the one of vigie server --data")
+    raise StoreError(f"{data}: not a data directory of vigie")
 
 
 def _say(text: str, end: str = "\n") -> None:

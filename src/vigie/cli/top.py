@@ -1,4 +1,4 @@
-"""Show the cluster in this terminal: what needs attention, who holds which GPU, and the jobs."""
+"""Show the cluster in the terminal: findings, GPU allocations and jobs."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ SECONDS = 10.0  # that an answer may take
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("--once", action="store_true", help="print the cluster and end")
-    parser.add_argument("--plain", action="store_true", help="no colours, and no characters beyond ASCII")
+    parser.add_argument("--once", action="store_true", help="print the cluster and exit")
+    parser.add_argument("--plain", action="store_true", help="no colors, ASCII only")
     parser.add_argument(
         "--every",
         type=_argument_types.seconds,
         default=3.0,
         metavar="SECONDS",
-        help="how often to ask (default: %(default)g)",
+        help="refresh interval (default: %(default)g)",
     )
-    parser.add_argument("--json", action="store_true", help="print what the server says once, as it is")
+    parser.add_argument("--json", action="store_true", help="print the raw response once")
     _server_client.add_arguments(parser)
 
 
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _fetch(arguments: argparse.Namespace, path: str) -> bytes:
     try:
-        return _server_client.asked(arguments, "GET", path, seconds=SECONDS)
+        return _server_client.request(arguments, "GET", path, seconds=SECONDS)
     except (OSError, http.client.HTTPException) as error:
         raise NoResponseError(f"{arguments.server}: {error}") from None
     except _server_client.ServerRequestError as error:

@@ -142,7 +142,7 @@ def _follow(arguments: argparse.Namespace, detail: TraceDetail) -> TraceDetail:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    body = _server_client.asked(arguments, "GET", "api/traces")
+    body = _server_client.request(arguments, "GET", "api/traces")
     print(
         body.decode() if arguments.json else format_sessions(msgspec.json.decode(body, type=TraceList).traces)
     )
@@ -162,7 +162,9 @@ def _get(arguments: argparse.Namespace) -> int:
         raise ValueError(f"trace {session_id} has no files: {detail.session.verdict or detail.session.state}")
     arguments.to.mkdir(parents=True, exist_ok=True)
     for rank in collected:
-        body = _server_client.asked(arguments, "GET", f"api/traces/{session_id}/{quote(rank.label)}.json.gz")
+        body = _server_client.request(
+            arguments, "GET", f"api/traces/{session_id}/{quote(rank.label)}.json.gz"
+        )
         path = arguments.to / f"{session_id}-{rank.label}.json.gz"
         path.write_bytes(body)
         print(f"{path}  {len(body) / 1e6:.1f} MB")
@@ -171,7 +173,7 @@ def _get(arguments: argparse.Namespace) -> int:
 
 def _remove(arguments: argparse.Namespace) -> int:
     session_id = _resolve(arguments)
-    _server_client.asked(arguments, "DELETE", f"api/traces/{session_id}")
+    _server_client.request(arguments, "DELETE", f"api/traces/{session_id}")
     print(f"Removed trace {session_id}.")
     return 0
 
@@ -187,14 +189,14 @@ def _stacks(arguments: argparse.Namespace) -> int:
     body = StackRequestBody(
         job=arguments.job, nodes=_split(arguments.nodes), pids=_split_pids(arguments.pids)
     )
-    answer = _server_client.asked(arguments, "POST", "api/stacks", msgspec.json.encode(body))
+    answer = _server_client.request(arguments, "POST", "api/stacks", msgspec.json.encode(body))
     print(answer.decode() if arguments.json else format_stacks(msgspec.json.decode(answer, type=StackAnswer)))
     return 0
 
 
 def _list_trainers(arguments: argparse.Namespace) -> int:
     query = f"job={quote(arguments.job)}&node={quote(arguments.nodes)}"
-    body = _server_client.asked(arguments, "GET", f"api/trainers?{query}")
+    body = _server_client.request(arguments, "GET", f"api/trainers?{query}")
     print(body.decode() if arguments.json else format_trainers(msgspec.json.decode(body, type=TrainerRows)))
     return 0
 
@@ -210,7 +212,7 @@ def _enable(arguments: argparse.Namespace) -> int:
 
 def _resolve(arguments: argparse.Namespace) -> str:
     """Return the whole id of which a beginning was given."""
-    body = _server_client.asked(arguments, "GET", "api/traces")
+    body = _server_client.request(arguments, "GET", "api/traces")
     ids = [s.id for s in msgspec.json.decode(body, type=TraceList).traces if s.id.startswith(arguments.name)]
     if len(ids) != 1:
         problem = "no trace begins" if not ids else f"{len(ids)} traces begin"
@@ -219,11 +221,11 @@ def _resolve(arguments: argparse.Namespace) -> str:
 
 
 def _get_detail(arguments: argparse.Namespace, session_id: str) -> TraceDetail:
-    return _decode_detail(_server_client.asked(arguments, "GET", f"api/traces/{session_id}"))
+    return _decode_detail(_server_client.request(arguments, "GET", f"api/traces/{session_id}"))
 
 
 def _post_detail(arguments: argparse.Namespace, path: str, body: bytes) -> TraceDetail:
-    return _decode_detail(_server_client.asked(arguments, "POST", path, body))
+    return _decode_detail(_server_client.request(arguments, "POST", path, body))
 
 
 def _decode_detail(body: bytes) -> TraceDetail:

@@ -1,7 +1,7 @@
-"""Who may sign in to a server: list, add and remove accounts, and change passwords.
+"""Manage accounts and tokens.
 
-Roles: viewer (may look), user (a viewer whose name is a Unix name of the cluster), admin (may do everything),
-writer (remote write only). Passwords are typed, or read from a file or a pipe; never given as an argument.
+Roles: viewer (read-only), user (a viewer with a Unix name of the cluster), admin (everything),
+writer (remote write only). Passwords are typed, or read from a file or a pipe, never given as an argument.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ EXAMPLE = """examples:
   vigie users add prometheus --role writer              the same, for remote write
   vigie users passwd admin --password-file /run/secrets/admin"""
 ERRORS = (*flags.ERRORS, SecretsError, ValueError)
-COLUMNS = (TableColumn("name"), TableColumn("role"), TableColumn("signs in by"), TableColumn("since"))
+COLUMNS = (TableColumn("name"), TableColumn("role"), TableColumn("credential"), TableColumn("since"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|add|remove|passwd")
-    listing = actions.add_parser("list", help="every account and its role")
+    listing = actions.add_parser("list", help="list accounts and roles")
     listing.add_argument("--json", action="store_true", help="print JSON")
     adding = actions.add_parser("add", help="add an account")
     adding.add_argument("name", metavar="NAME")
-    adding.add_argument("--role", choices=ROLES, default="viewer", help="(default: %(default)s)")
-    adding.add_argument("--token", action="store_true", help="a token instead of a password")
+    adding.add_argument("--role", choices=ROLES, default="viewer", help="role (default: %(default)s)")
+    adding.add_argument("--token", action="store_true", help="issue a token instead of a password")
     removing = actions.add_parser("remove", help="remove an account, its sessions and its tokens")
     removing.add_argument("name", metavar="NAME")
-    changing = actions.add_parser("passwd", help="change a password, and end the sessions of the account")
+    changing = actions.add_parser("passwd", help="change a password and end its sessions")
     changing.add_argument("name", metavar="NAME")
     for action in (adding, changing):
         action.add_argument(
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked; a server that runs sees it at once."""
+    """Change accounts; a running server sees it at once."""
     data = flags.data_directory(flags.resolve(arguments), "server")
     file = SecretsFile(data, make=False)
     try:
@@ -86,10 +86,10 @@ def _add(accounts: Accounts, arguments: argparse.Namespace) -> None:
         accounts.add(arguments.name, arguments.role, _password(arguments))
         return
     if arguments.password_file:
-        raise ValueError("an account has a token or a password, and a writer has a token")
+        raise ValueError("use either --token or --password-file; a writer has a token")
     accounts.add(arguments.name, arguments.role)
     print(accounts.new_token(arguments.name))
-    print("vigie users: this token is not shown again", file=sys.stderr)
+    print("vigie users: token (shown once)", file=sys.stderr)
 
 
 def _remove(accounts: Accounts, arguments: argparse.Namespace) -> None:
@@ -105,7 +105,7 @@ def _password(arguments: argparse.Namespace) -> str:
         return first_line(arguments.password_file.read_text(encoding="utf-8"))
     if not sys.stdin.isatty():
         return first_line(sys.stdin.read(4 * MOST))
-    password = getpass.getpass(f"password of {arguments.name}: ")
-    if getpass.getpass("once more: ") != password:
-        raise ValueError("the two are not the same; nothing was changed")
+    password = getpass.getpass(f"Password of {arguments.name}: ")
+    if getpass.getpass("Repeat: ") != password:
+        raise ValueError("passwords do not match")
     return password

@@ -1,4 +1,4 @@
-"""Who holds which GPU or node now."""
+"""Show GPU and node allocations."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ COLUMNS = (
     TableColumn("name", least=8, rank=3),
     TableColumn("for"),
 )
-MOST = 1_000_000  # that a server keeps
+MAX_ROWS = 1_000_000  # of a server
 FILTERS = {
     "node": "on this node",
-    "gpu": "this GPU, by its index",
-    "user": "by this user",
-    "job": "by this job",
+    "gpu": "of this GPU index",
+    "user": "of this user",
+    "job": "of this job",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     for name, what in FILTERS.items():
-        parser.add_argument(f"--{name}", default="", help=f"only what is held {what}")
+        parser.add_argument(f"--{name}", default="", help=f"only allocations {what}")
     parser.add_argument(
         "--limit",
-        type=_argument_types.whole(MOST),
+        type=_argument_types.whole(MAX_ROWS),
         default=10_000,
-        help="how many at most (default: %(default)s)",
+        help="maximum rows (default: %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
+    parser.add_argument("--json", action="store_true", help="print JSON Lines")
     _server_client.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print who holds what."""
+    """Print the allocations."""
     filters = {name: getattr(arguments, name) for name in FILTERS}
     held = _list_output.rows(arguments, "bindings", {**filters, "state": "held"}, arguments.limit, _is_held)
     found = sorted(held, key=_place)
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif found:
         _list_output.show_table(COLUMNS, [*map(_row, found)])
     else:
-        print("nobody holds anything that vigie knows of; vigie nodes tells which nodes are there")
+        print("No allocations reported.")
     return 0
 
 

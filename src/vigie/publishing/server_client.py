@@ -65,7 +65,7 @@ def _request(server: Endpoint, path: str) -> HttpResponse:
     try:
         return client.request("GET", f"{server.parts().path.rstrip('/')}{path}")
     except UnreachableError as error:
-        raise ServerClientError(f"{server.name}: {error}; is it running? vigie server") from None
+        raise ServerClientError(f"{server.name}: {error}. Cannot reach the server. Run `vigie up`") from None
     finally:
         client.close()
 

@@ -75,7 +75,7 @@ def test_caller_is_known_by_what_the_kernel_says(tmp_path: Path) -> None:
         path = tmp_path / "run" / "agent.sock"
         async with listening(path):
             assert stat.S_IMODE(path.stat().st_mode) == 0o666
-            said = await asyncio.to_thread(_agent_client.asked, [tmp_path / "none.sock", path], "/status")
+            said = await asyncio.to_thread(_agent_client.request, [tmp_path / "none.sock", path], "/status")
             assert said == (200, f"/status {os.geteuid()}".encode())
         assert not path.exists()
 
@@ -127,7 +127,7 @@ def test_socket_that_was_left_behind_is_replaced(tmp_path: Path) -> None:
 
     async def test() -> None:
         async with listening(path):
-            assert (await asyncio.to_thread(_agent_client.asked, [path], "/"))[0] == 200
+            assert (await asyncio.to_thread(_agent_client.request, [path], "/"))[0] == 200
 
     asyncio.run(test())
 
@@ -137,7 +137,7 @@ def test_living_agent_keeps_its_socket_and_a_file_its_place(tmp_path: Path) -> N
         async with listening(tmp_path / "agent.sock"):
             with pytest.raises(UnixSocketError, match="another agent listens"):
                 await listen(echo, tmp_path / "agent.sock")
-            assert (await asyncio.to_thread(_agent_client.asked, [tmp_path / "agent.sock"], "/"))[0] == 200
+            assert (await asyncio.to_thread(_agent_client.request, [tmp_path / "agent.sock"], "/"))[0] == 200
         (tmp_path / "file").write_text("precious")
         with pytest.raises(UnixSocketError, match="is not a socket"):
             await listen(echo, tmp_path / "file")
@@ -158,5 +158,5 @@ def test_socket_that_was_left_behind_is_no_agent(tmp_path: Path) -> None:
 
 
 def test_no_agent_is_said_with_where_one_was_looked_for(tmp_path: Path) -> None:
-    with pytest.raises(_agent_client.NoAgentError, match=r"no agent answers at .*one\.sock or .*two\.sock"):
-        _agent_client.asked([tmp_path / "one.sock", tmp_path / "two.sock"], "/status")
+    with pytest.raises(_agent_client.NoAgentError, match=r"no agent responds at .*one\.sock or .*two\.sock"):
+        _agent_client.request([tmp_path / "one.sock", tmp_path / "two.sock"], "/status")

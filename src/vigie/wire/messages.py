@@ -86,7 +86,7 @@ class FrameMessage(Struct, tag="frame"):
     sequence: Sequence
     time_ms: Time
     uptime_ms: Time  # the same time on the monotonic clock, or 0
-    parts: list[tuple[int, bytes]]  # table number, values
+    parts: Annotated[list[tuple[int, bytes]], Meta(max_length=MAX_TABLES)]  # table number, values
 
 
 class EventMessage(Struct, tag="event", omit_defaults=True):

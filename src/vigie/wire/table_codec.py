@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from vigie.model import Metric
 from vigie.model.table import Series
 from vigie.wire.messages import DECODE_ERRORS, MalformedMessageError
 
+# Checked before anything is decoded: a few bytes of a message may stand for hundreds in memory.
+MAX_SERIES = 250_000
+_LabelTexts = Annotated[tuple[str, ...], Meta(max_length=256)]
+
 
 class _Layout(Struct, array_like=True):
-    metrics: list[tuple[str, str, str, tuple[str, ...]]]
-    series: list[tuple[int, tuple[str, ...]]]
+    metrics: Annotated[list[tuple[str, str, str, _LabelTexts]], Meta(max_length=MAX_SERIES)]
+    series: Annotated[list[tuple[int, _LabelTexts]], Meta(max_length=MAX_SERIES)]
 
 
 class TableDelta(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from vigie.agent.link.entries import EncodedFrame, pack_values
 from vigie.agent.link.sent_tables import MAX_VERSIONS, SentTables
 from vigie.model import Table, gauge
-from vigie.server.ingest.link_tables import LinkTables, SharedTables
+from vigie.server.ingest.link_tables import LinkTables, SharedTables, estimate_bytes
 from vigie.wire import messages
 from vigie.wire.messages import MAX_MESSAGE, DeltaMessage, FrameMessage
 from vigie.wire.messages import TableMessage as TableMessage
@@ -31,7 +31,8 @@ class Heard:
     """The other side: it takes what is sent, and tells what each frame is about."""
 
     def __init__(self) -> None:
-        self.tables = LinkTables(SharedTables(), "ours")
+        self.shared = SharedTables()
+        self.tables = LinkTables(self.shared, "ours")
         self.numbers: set[int] = set()
         self.kinds: list[type] = []
         self.sources: list[list[Table]] = []
@@ -52,7 +53,8 @@ def test_table_that_changes_for_ever_takes_few_numbers_and_little_memory_over_th
     for number in range(1, 500):
         heard.take(announced, values(version(number), LOAD), number)
     assert len(heard.numbers) == MAX_VERSIONS + 1
-    assert heard.tables._series == MAX_VERSIONS * 20 + 1
+    # The layout that all began with, and what each version has beside it.
+    assert heard.tables.bytes < (2 * MAX_VERSIONS + 1) * estimate_bytes(version(1).series)
     assert heard.kinds.count(TableMessage) == 2
 
 

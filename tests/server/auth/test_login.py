@@ -154,6 +154,11 @@ def test_garbled_credentials_are_none(app: ASGIApp, given: str) -> None:
     assert call(app, "GET", "/metrics", {"Authorization": given}).status == 401
 
 
+@pytest.mark.parametrize("body", [b"[" * 8000, b'{"x":' * 1500, b"[]", b"\xff", b"", b'{"name": 1}'])
+def test_garbled_sign_in_is_a_bad_request(app: ASGIApp, body: bytes) -> None:
+    assert call(app, "POST", "/api/login", {"Content-Type": "application/json"}, body).status == 400
+
+
 def test_guessing_is_stopped_for_one_client_and_not_for_another(fresh: ASGIApp) -> None:
     client = {"client": "10.0.0.1"}
     statuses = [_sign_in(fresh, "nobody", "wrong", **client).status for _ in range(OF_AN_ADDRESS + 1)]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 
-from tests.server.linking import LOAD, _Quiet, raw, run, said, serving
+from tests.server.linking import LOAD, _Quiet, agent, heard_out, raw, run, said, serving, until
 from vigie.agent.link.entries import pack_values
 from vigie.model import gauge
 from vigie.server.api.prometheus.queries import now_ms
-from vigie.server.http.protocols import MAX_QUEUED, LinkProtocol
+from vigie.server.http.protocols import MAX_FIRST_MESSAGE, MAX_QUEUED, LinkProtocol, UnfinishedBytes
 from vigie.wire import messages, table_codec
 from vigie.wire.messages import Ack, FrameMessage, Hello, TableMessage, Welcome
 
@@ -78,3 +78,50 @@ def test_who_does_not_read_is_cut_off() -> None:
             await serving
 
     run(test())
+
+
+def unfinished(size: int) -> bytes:
+    """Return the head of a message of so many bytes, and most of it."""
+    return b"\x82\xff" + size.to_bytes(8, "big") + bytes(4) + bytes(size - 1)
+
+
+async def hold(dialled: ClientConnection, size: int) -> None:
+    dialled.transport.write(unfinished(size))
+
+
+def test_first_message_of_a_link_is_short(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path / "s") as place, raw(place) as dialled:
+            await hold(dialled, MAX_FIRST_MESSAGE + 1)
+            await heard_out(dialled)
+            assert dialled.close_code == 1009
+
+    run(test())
+
+
+def test_who_holds_most_of_unfinished_messages_is_cut_off_and_nobody_else(tmp_path: Path) -> None:
+    LinkProtocol.unfinished, before = UnfinishedBytes(3 << 20), LinkProtocol.unfinished
+
+    async def test() -> None:
+        async with (
+            serving(tmp_path / "s") as place,
+            agent(place, tmp_path, "n1") as honest,
+            raw(place) as some,
+            raw(place) as most,
+        ):
+            await honest.connected()
+            for name, dialled in (("n2", some), ("n3", most)):
+                await dialled.send(messages.encode(Hello(1, name, "start")))
+                assert isinstance(await said(dialled), Welcome)
+            await hold(some, 1 << 20)
+            await hold(most, 4 << 20)
+            await heard_out(most)
+            assert some.state.name == "OPEN"
+            honest.send(1.0)
+            await honest.acknowledged()
+            await until(lambda: place.hub.links.connected == 2)
+
+    try:
+        run(test())
+    finally:
+        LinkProtocol.unfinished = before

@@ -20,8 +20,9 @@ from websockets.exceptions import ConnectionClosed
 from tests.server import linking
 from tests.server.serving import listening
 from vigie.server.http import protocols, requests
+from vigie.server.http.bodies import read_body
 from vigie.server.http.protocols import ServerProtocol
-from vigie.server.http.requests import read_body, read_parameters
+from vigie.server.http.requests import read_parameters
 from vigie.server.http.responses import handle_errors
 from vigie.wire import messages
 from vigie.wire.messages import MAX_MESSAGE, Goodbye, Hello, Welcome
@@ -115,8 +116,15 @@ def test_whoever_stops_in_the_middle_is_hung_up_on(hasty: int, text: bytes, answ
     assert _said(hasty, text).startswith(answer)
 
 
-def _knock_for_ever(client: socket.socket) -> None:
-    while client.send(b"\r\n"):
+def test_header_that_never_ends_is_cut_off_before_it_fills_memory(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+        client.sendall(b"GET /at_once HTTP/1.1\r\nHost: a\r\nX-Long: ")
+        with pytest.raises(ConnectionError):
+            _send_for_ever(client, b"x" * 65536)
+
+
+def _send_for_ever(client: socket.socket, data: bytes) -> None:
+    while client.send(data):
         pass
 
 
@@ -125,7 +133,7 @@ def test_answer_that_nobody_fetches_is_let_go(hasty: int) -> None:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.sendall(b"GET /much HTTP/1.1\r\nHost: a\r\n\r\n")
         with pytest.raises(ConnectionError):
-            _knock_for_ever(client)
+            _send_for_ever(client, b"\r\n")
 
 
 def test_body_that_is_too_large_is_refused(port: int) -> None:

@@ -86,6 +86,7 @@ def test_node_is_added_and_removed_as_often_as_one_likes(registry: Registry) -> 
         ("/remove_node", {"ip": " "}, 400, "ip is empty"),
         ("/remove_node", {"ip": None}, 422, "Expected `str`"),
         ("/remove_node", {}, 422, "ip"),
+        pytest.param("/add_node", b'{"x":' * 9000, 422, "Invalid Node update data", id="deeply nested"),
     ],
 )
 def test_bad_request_gets_a_reason_and_changes_nothing(

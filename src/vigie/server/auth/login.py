@@ -19,8 +19,9 @@ from vigie.server.auth.authenticator import COOKIE, Authenticator
 from vigie.server.auth.errors import AuthError, auth_error_response
 from vigie.server.auth.origin import is_encrypted, same_origin
 from vigie.server.auth.tokens import LINK_SECONDS, SESSION_SECONDS
+from vigie.server.http.bodies import BodyTooLargeError, read_body
 from vigie.server.http.html import STYLE, page_headers
-from vigie.server.http.requests import BodyTooLargeError, identity_of, read_body
+from vigie.server.http.requests import identity_of
 from vigie.server.http.responses import error_response
 from vigie.server.http.routes import (
     FORM,
@@ -165,7 +166,7 @@ class LoginRoutes:
             if by_form and refused.status in (401, 429):
                 return login_page(request.url.path, refused.status, _sentence(refused), given.then)
             return auth_error_response(refused)
-        except (BodyTooLargeError, ValueError) as error:
+        except (BodyTooLargeError, ValueError, RecursionError) as error:
             return error_response(400, "bad_data", f"not a name and a password: {error}")
         response = RedirectResponse(f"../{given.then}", 303) if by_form else JSONResponse(identity._asdict())
         return self._opened(request, response, self._secrets.sessions.open(identity.name))

@@ -15,6 +15,7 @@ from vigie.server.auth.errors import HOW, AuthError, auth_error_response
 from vigie.server.auth.login import LoginRoutes, login_page, return_path
 from vigie.server.auth.origin import same_origin
 from vigie.server.auth.secrets_file import SecretsError
+from vigie.server.http.bodies import AUTHENTICATED, BodyBudgets
 from vigie.server.http.html import wants_page
 from vigie.server.http.requests import IDENTITY
 from vigie.server.http.routes import OPEN, RouteAccess, RouteTable
@@ -34,6 +35,7 @@ class AuthMiddleware:
 
     def __init__(self, app: Starlette, callers: Authenticator) -> None:
         self._app, self._callers = app, callers
+        self._bodies = BodyBudgets()
         self._rules = RouteTable(app.routes)
 
     @property
@@ -52,7 +54,8 @@ class AuthMiddleware:
             except SecretsError:
                 await _answer(AuthError(503, "who you are cannot be looked up now"), scope, receive, send)
                 return
-        await self._answering(scope, receive, send)
+        with self._bodies.count(scope, receive) as counted:
+            await self._answering(scope, counted, send)
 
     async def vouched(self, identity: Identity, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of somebody of whom a node says who it is; he may look, and change nothing."""
@@ -88,6 +91,8 @@ class AuthMiddleware:
         ours = same_origin(connection.headers, self._callers.policy.names)
         if rule.changes and by_itself and not ours:
             raise AuthError(403, "a browser's sign-in changes something only from a page of this server")
+        if shown:
+            scope[AUTHENTICATED] = True
         self._let_in(scope, identity)
 
 

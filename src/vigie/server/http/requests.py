@@ -1,4 +1,4 @@
-"""Requests: bodies with a bound and a deadline, parameters as Prometheus parses them, cursors."""
+"""Requests: parameters as Prometheus parses them, cursors."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import HTTPConnection, Request
 
-from vigie.query.errors import BadDataError, QueryError
+from vigie.query.errors import BadDataError
 from vigie.query.functions.number_format import parse_number
 from vigie.query.matchers import compile_value_test
 from vigie.query.parser.grammar import ParseError
 from vigie.query.parser.parse import parse_selector
 from vigie.query.parser.regex_limits import check_regexes
 from vigie.query.storage import Matcher
+from vigie.server.http.bodies import AUTHENTICATED, BodyTooLargeError, CanceledError, read_body
 from vigie.server.http.responses import Body
 from vigie.server.identity import Identity
+from vigie.server.parser_threads import parse
 
 IDENTITY = "vigie.identity"  # where the scope of a request has who is calling
 DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
@@ -42,7 +44,8 @@ _UNITS = {
 }
 _DURATION = re.compile("".join(rf"(?:(\d+){unit})?" for unit in _UNITS), re.ASCII)
 MAX_FORM = 10 << 20  # bytes, as in Prometheus
-BODY_SECONDS = 60.0
+MAX_ANONYMOUS_FORM = 1 << 20
+MAX_SCALAR = 100  # characters of a time, a duration or a number
 
 
 def identity_of(connection: HTTPConnection) -> Identity:
@@ -95,19 +98,26 @@ class Parameters:
         """Return all values of a field."""
         return [value for key, value in self._fields if key == name]
 
+    def scalar(self, name: str) -> str:
+        """Return the first value of a field that is short if it makes any sense."""
+        text = self.one(name)
+        if len(text) > MAX_SCALAR:
+            raise BadDataError(f'invalid parameter "{name}": {len(text)} characters')
+        return text
+
     def time(self, name: str) -> int:
         """Return a time that must be given, in milliseconds."""
-        return _time(self.one(name), f'invalid parameter "{name}": ')
+        return _time(self.scalar(name), f'invalid parameter "{name}": ')
 
     def time_or(self, name: str, otherwise: int) -> int:
         """Return a time that may be left out, in milliseconds."""
-        text = self.one(name)
+        text = self.scalar(name)
         where = f"invalid parameter \"{name}\": Invalid time value for '{name}': "
         return _time(text, where) if text else otherwise
 
     def duration(self, name: str) -> int:
         """Return a duration that must be given, in milliseconds; one above zero is never made zero."""
-        return _duration(self.one(name), f'invalid parameter "{name}": ')
+        return _duration(self.scalar(name), f'invalid parameter "{name}": ')
 
     def duration_or_none(self, name: str) -> int | None:
         """Return a duration that may be left out, in milliseconds."""
@@ -115,7 +125,7 @@ class Parameters:
 
     def limit(self, name: str = "limit") -> int | None:
         """Return how many results are wanted at most; nothing and 0 mean all."""
-        text = self.one(name)
+        text = self.scalar(name)
         if not text:
             return None
         if not re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
@@ -239,41 +249,19 @@ def merge_sorted(sets: Sequence[Sequence[str]]) -> list[str]:
     return list(sets[0]) if len(sets) == 1 else sorted({word for words in sets for word in words})
 
 
-class CanceledError(QueryError):
-    """Nobody waits for the answer any more."""
-
-    kind = "canceled"
-    status = 503
-
-
-class BodyTooLargeError(Exception):
-    """A body larger than is taken."""
-
-
-async def read_body(request: Request, most: int, seconds: float = BODY_SECONDS) -> bytes:
-    """Return the body of a request, unless it is too large or too slow."""
-    content = bytearray()
-    try:
-        async with asyncio.timeout(seconds):
-            async for part in request.stream():
-                content += part
-                if len(content) > most:
-                    raise BodyTooLargeError(f"the body is larger than {most} bytes")
-    except TimeoutError:
-        raise CanceledError(f"the request's body did not come within {seconds:g} s") from None
-    return bytes(content)
-
-
 async def read_parameters(request: Request) -> Parameters:
     """Return the parameters of a request, from its address and its form."""
     form = b""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.method == "POST" and kind == "application/x-www-form-urlencoded":
         try:
-            form = await read_body(request, MAX_FORM)
+            form = await read_body(
+                request, MAX_FORM if AUTHENTICATED in request.scope else MAX_ANONYMOUS_FORM
+            )
         except BodyTooLargeError as error:
             raise BadDataError(f"error parsing form values: {error}") from None
-    return Parameters(request.scope["query_string"], form)
+    query = request.scope["query_string"]
+    return await parse(len(query) + len(form), Parameters, query, form)
 
 
 async def cancel_on_disconnect(request: Request, asking: Coroutine[Any, Any, Body]) -> Body:

@@ -20,6 +20,7 @@ from vigie.server.http.routes import TEXT, Content, Operation, RouteAccess, Sock
 from vigie.server.identity import Identity
 from vigie.server.ingest.link_session import LinkServices, LinkSession
 from vigie.server.ingest.link_writer import StoreUnavailableError
+from vigie.server.parser_threads import parse
 from vigie.wire import messages
 from vigie.wire.messages import PROTOCOL, CommandResult, Goodbye, Hello, MalformedMessageError, Welcome
 
@@ -137,7 +138,8 @@ class LinkEndpoint:
 
     async def _introduced(self, socket: WebSocket, identity: Identity) -> LinkSession:
         async with asyncio.timeout(HELLO_SECONDS):
-            hello = messages.decode(await socket.receive_bytes())
+            data = await socket.receive_bytes()
+        hello = await parse(len(data), messages.decode, data)
         if not isinstance(hello, Hello):
             raise MalformedMessageError("the first message should be a hello")
         await self._check(hello, identity, socket)
@@ -193,6 +195,7 @@ class LinkEndpoint:
 
     def _left(self, session: LinkSession) -> None:
         node = session.hello.node
+        session.release()
         self._acknowledged[node] = (session.hello.start, session.acknowledged)
         if self._live.get(node) is not session:
             return

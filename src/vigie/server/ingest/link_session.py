@@ -16,6 +16,7 @@ from vigie.model import Event as ModelEvent
 from vigie.model import Frame as ModelFrame
 from vigie.model import Table, gauge
 from vigie.server.auth.delegated_auth import DelegatedAuth
+from vigie.server.byte_budget import ByteSemaphore
 from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.events import EventStore
 from vigie.server.cluster.nodes import NodeStore
@@ -23,6 +24,7 @@ from vigie.server.ingest.link_tables import LinkTables, SharedTables, gpus_by_pc
 from vigie.server.ingest.link_writer import LinkWriter, Outcome, StoreUnavailableError
 from vigie.server.ingest.node_clock import NodeClock
 from vigie.server.metrics import LinkMetrics
+from vigie.server.parser_threads import parse
 from vigie.server.staleness.activity import JOB, ActivityLog
 from vigie.store.errors import InvalidInputError
 from vigie.store.store import Store
@@ -53,6 +55,7 @@ SILENT_SECONDS = 60.0  # after which an agent that does not answer is gone
 ROUND_TRIP_MS = 2_000  # a slower answer tells nothing about a clock
 QUESTIONS = 8  # of people on one node, at a time
 ON_THE_LINE = 64  # entries of one link that may wait to be stored
+MAX_WAITING_BYTES = 8 << 20  # of these entries
 FLOATS = np.dtype("<f8")
 
 METRICS = (
@@ -101,6 +104,7 @@ class LinkSession:
         self._tables = LinkTables(shared.alike, HERE.source)  # that one is for us to write
         self._clock = NodeClock(boot_ms)
         self._room = asyncio.Semaphore(ON_THE_LINE)
+        self._byte_room = ByteSemaphore(MAX_WAITING_BYTES)
         self._last = 0
         self._refused: list[tuple[int, str]] = []
         self._news = asyncio.Event()
@@ -120,6 +124,10 @@ class LinkSession:
         """Have the connection closed."""
         self._closing = Goodbye(reason, removed)
         self._news.set()
+
+    def release(self) -> None:
+        """Let go of what the connection holds in memory."""
+        self._tables.close()
 
     async def run(self) -> None:
         """Serve the connection until it ends; raise Malformed for junk, CannotStore when that is so."""
@@ -155,34 +163,47 @@ class LinkSession:
 
     async def _receive(self) -> None:
         while not self.said_goodbye:
-            message = messages.decode(await self._socket.receive_bytes())
+            data = await self._socket.receive_bytes()
+            size = len(data)
+            message = await parse(size, messages.decode, data)
             if self._closing:
                 continue  # not acknowledged, so it is said again wherever the agent goes
             self._shared.nodes.mark_seen(self.hello.node)
             if isinstance(message, FrameMessage):
-                await self._store(message.sequence, partial(self._append, self._frames(message)))
+                await self._store(message.sequence, partial(self._append, self._frames(message)), size)
             elif isinstance(message, TableMessage | DeltaMessage):
-                self._learn_gpus(self._tables.announce(message))
+                await self._announce(message)
             elif isinstance(message, EventMessage):
-                await self._store(message.sequence, partial(self._note, message))
+                await self._store(message.sequence, partial(self._note, message), size)
             elif isinstance(message, BindingMessage):
-                await self._store(message.sequence, partial(self._bind, parse_binding(message)))
+                await self._store(message.sequence, partial(self._bind, parse_binding(message)), size)
             elif isinstance(message, CommandResult):
                 self._replied(message)
             elif isinstance(message, Goodbye):
                 self.said_goodbye = True
             elif message is not None:
-                await self._said(message)
+                await self._said(message, size)
 
-    async def _said(self, message: messages.Message) -> None:
+    async def _said(self, message: messages.Message, size: int) -> None:
         if isinstance(message, HeldBindings):
-            await self._held([parse_binding(held) for held in message.bindings])
+            await self._held([parse_binding(held) for held in message.bindings], size)
         elif isinstance(message, InventoryMessage):
             self._shared.nodes.set_inventory(self.hello.node, message.has)
         elif isinstance(message, DelegatedRequest):
             await self._question(message)
         else:
             raise MalformedMessageError(f"an agent does not say {type(message).__name__}")
+
+    async def _announce(self, message: TableMessage | DeltaMessage) -> None:
+        """Learn a table; in a thread if it is long, or its difference is to a long one."""
+        gpus = await parse(self._tables.cost(message), self._learn_table, message)
+        node = self.hello.node
+        if gpus and self._shared.nodes.set_gpus(node, gpus):
+            self._shared.writer.run_later(partial(self._shared.events.add_gpu_indexes, node, gpus))
+
+    def _learn_table(self, message: TableMessage | DeltaMessage) -> dict[str, str]:
+        """Return which GPU sits at which PCI address, if the table says so."""
+        return gpus_by_pci_bus_id(self._tables.announce(message))
 
     async def _question(self, ask: DelegatedRequest) -> None:
         """Have a question of somebody on the node answered beside everything else."""
@@ -234,13 +255,6 @@ class LinkSession:
         self._shared.activity.add_frame(self.hello.node, time_ms, self.hello.cadence, relayed)
         self._shared.counts.frames += 1
 
-    def _learn_gpus(self, table: Table) -> None:
-        """Store which GPU sits at which PCI address, if the table says so."""
-        gpus = gpus_by_pci_bus_id(table)
-        node = self.hello.node
-        if gpus and self._shared.nodes.set_gpus(node, gpus):
-            self._shared.writer.run_later(partial(self._shared.events.add_gpu_indexes, node, gpus))
-
     def _note(self, message: EventMessage) -> None:
         where = self._shared.nodes.add_gpu_index(self.hello.node, {**message.where, "node": self.hello.node})
         event = ModelEvent(
@@ -253,21 +267,25 @@ class LinkSession:
         self._shared.bindings.add(self.hello.node, binding)
         self._shared.counts.bindings += 1
 
-    async def _held(self, bindings: list[ModelBinding]) -> None:
+    async def _held(self, bindings: list[ModelBinding], size: int) -> None:
         """Have all that is held now stored; it has no sequence, since it is told on each connection."""
-        await self._room.acquire()
         hold = partial(self._shared.bindings.replace_held, self.hello.node, bindings, self._shared.clock())
-        await self._shared.writer.submit(hold, partial(self._stored, self._last))
+        await self._submit(self._last, hold, size)
 
-    async def _store(self, sequence: int, store: Callable[[], None]) -> None:
+    async def _store(self, sequence: int, store: Callable[[], None], size: int) -> None:
         if sequence <= self._last:
             raise MalformedMessageError(f"sequence {sequence} came after {self._last}")
         self._last = sequence
-        await self._room.acquire()
-        await self._shared.writer.submit(store, partial(self._stored, sequence))
+        await self._submit(sequence, store, size)
 
-    def _stored(self, sequence: int, outcome: Outcome) -> None:
+    async def _submit(self, sequence: int, store: Callable[[], None], size: int) -> None:
+        await self._room.acquire()
+        await self._byte_room.acquire(size)
+        await self._shared.writer.submit(store, partial(self._stored, sequence, size), size)
+
+    def _stored(self, sequence: int, size: int, outcome: Outcome) -> None:
         self._room.release()
+        self._byte_room.release(size)
         if isinstance(outcome, StoreUnavailableError):
             self._failure = outcome
         elif self._failure is None:

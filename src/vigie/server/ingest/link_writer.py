@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from vigie.common.change_logger import ChangeLogger
 from vigie.model import Event
+from vigie.server.byte_budget import ByteSemaphore
 from vigie.server.cluster.database import ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.ingest.batch_worker import BatchWorker
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 MAX_BATCH = 256  # entries that share a sync
 SYNC_INTERVAL_SECONDS = 0.1  # so that the entries of many nodes share a sync
 MAX_WAITING = 2048  # entries of all links
+MAX_WAITING_BYTES = 64 << 20
 CLOSE_SECONDS = 1.0  # what is not stored by then is not acknowledged, so it is sent again
 
 
@@ -37,6 +39,7 @@ Outcome = str | StoreUnavailableError | None  # why an entry was refused; None w
 class _Job(NamedTuple):
     store: Callable[[], None]
     done: Callable[[Outcome], None] | None
+    size: int = 0
 
 
 class LinkWriter:
@@ -55,6 +58,7 @@ class LinkWriter:
         self._store, self._database, self._events, self._activity = store, database, events, activity
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Semaphore(MAX_WAITING)
+        self._byte_room = ByteSemaphore(MAX_WAITING_BYTES)
         self._log_change = ChangeLogger("events of the server")
         self._jobs = BatchWorker("link writer", self._store_batch, MAX_BATCH, apart=SYNC_INTERVAL_SECONDS)
 
@@ -68,10 +72,11 @@ class LinkWriter:
         self._until = time.monotonic() + self._close_seconds
         self._jobs.close()
 
-    async def submit(self, store: Callable[[], None], done: Callable[[Outcome], None]) -> None:
-        """Run a call in the writer's thread; `done` is called in this loop when it is synced."""
+    async def submit(self, store: Callable[[], None], done: Callable[[Outcome], None], size: int = 0) -> None:
+        """Run a call that holds so many bytes in the writer's thread; `done` is called when it is synced."""
         await self._room.acquire()
-        self._jobs.put(_Job(store, done))
+        await self._byte_room.acquire(size)
+        self._jobs.put(_Job(store, done, size))
 
     def record_event(self, event: Event) -> None:
         """Store an event of the server itself."""
@@ -87,7 +92,7 @@ class LinkWriter:
             if job.done is None:
                 self._log_change(str(outcome or ""))
         failure = self._sync()
-        results = [(job.done, outcome or failure) for job, outcome in outcomes if job.done]
+        results = [(job, outcome or failure) for job, outcome in outcomes if job.done]
         try:
             self._loop.call_soon_threadsafe(self._settle, results)
         except RuntimeError:
@@ -107,10 +112,12 @@ class LinkWriter:
             return f"internal: {error}"
         return None
 
-    def _settle(self, results: list[tuple[Callable[[Outcome], None], Outcome]]) -> None:
-        for done, outcome in results:
+    def _settle(self, results: list[tuple[_Job, Outcome]]) -> None:
+        for job, outcome in results:
             self._room.release()
-            done(outcome)
+            self._byte_room.release(job.size)
+            assert job.done is not None
+            job.done(outcome)
 
     def _sync(self) -> StoreUnavailableError | None:
         try:

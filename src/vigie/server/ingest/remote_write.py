@@ -15,7 +15,7 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from vigie.server.http.requests import BodyTooLargeError, read_body
+from vigie.server.http.bodies import BodyTooLargeError, read_body
 from vigie.server.ingest.batch_worker import BatchWorker
 from vigie.server.ingest.metadata import MOST_HELP, MOST_WORD, MetadataCache, MetricMetadata
 from vigie.server.metrics import ServerMetrics

@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
-from vigie.server.http.requests import BodyTooLargeError, read_body
+from vigie.server.http.bodies import BodyTooLargeError, read_body
 from vigie.server.http.routes import ADMIN, JSON, ApiRoute, Content, Operation, RouteAccess
+from vigie.server.parser_threads import parse
 from vigie.server.scrape.target import InvalidTargetError, target_of
 from vigie.server.scrape.target_store import TargetConflictError, TargetStore
 from vigie.store.errors import StoreError
@@ -122,10 +123,11 @@ class RegistrationRoutes:
 
 async def _body(request: Request, kind: type[_Body]) -> _Body:
     try:
-        return msgspec.json.decode(await read_body(request, MAX_BODY), type=kind)
+        body = await read_body(request, MAX_BODY)
+        return await parse(len(body), msgspec.json.decode, body, type=kind)
     except BodyTooLargeError as error:
         raise RegistrationError(413, str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RegistrationError(422, f"Invalid Node update data: {error}") from None
 
 

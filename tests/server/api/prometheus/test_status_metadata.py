@@ -65,7 +65,7 @@ def test_who_brings_a_metric_knows_better_unless_he_says_nothing(tmp_path: Path)
 
 def test_table_that_comes_by_link_tells_kind_help_and_unit() -> None:
     alike = SharedTables()
-    alike.series(table_codec.encode_layout([(counter("wait_seconds_total", "x" * 9999, "q"), ("a",))]))
+    alike.layout(table_codec.encode_layout([(counter("wait_seconds_total", "x" * 9999, "q"), ("a",))]))
     assert alike.described.families == {
         "wait_seconds_total": MetricMetadata("counter", "x" * MOST_HELP, "seconds")
     }

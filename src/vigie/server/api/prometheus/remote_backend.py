@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from vigie.common.endpoint import Endpoint
 from vigie.common.http_client import HttpClient, UnreachableError
-from vigie.server.http.requests import BodyTooLargeError, read_body
+from vigie.server.http.bodies import BodyTooLargeError, read_body
 from vigie.server.http.responses import error_response
 from vigie.server.ingest.remote_write import MAX_BODY, RETRY
 from vigie.server.pages.query_batch import RemoteEngines

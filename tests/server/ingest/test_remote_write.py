@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from tests.server.serving import DAY, NOW, TOKEN, Server, request_of, series, serving
 from tests.store.frames import answer
 from vigie.model.nan import NAN, STALE, float_to_bits
+from vigie.server.ingest.remote_write import LARGE_BYTES, PART_SERIES
 from vigie.store.errors import WriteFailedError
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
+from vigie.wire.remote_write.protobuf import encode_varint
 from vigie.wire.remote_write.write_request import compress, encode
 
 
@@ -107,6 +109,68 @@ def test_garbled_body_is_a_bad_request(server: Server, body: bytes) -> None:
 @given(st.binary(max_size=100), st.booleans())
 def test_any_body_is_taken_or_refused(server: Server, body: bytes, packed: bool) -> None:
     assert server.write(compress(body) if packed else body).status in (204, 400)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"\x0a\x00" * 5_000_000, "more than 100000 series"),
+        (b"\x0a" + encode_varint(4_000_000) + b"\x12\x00" * 2_000_000, "too many samples"),
+        (b"\x00" * (33 << 20), "the limit is"),
+    ],
+    ids=["empty series", "empty samples", "large"],
+)
+def test_request_that_is_all_cost_is_refused(server: Server, body: bytes, reason: str) -> None:
+    said = server.write(compress(body))
+    assert (said.status, reason in said.body.decode()) == (400, True)
+
+
+def test_large_request_is_stored_whole_and_its_problems_told(server: Server) -> None:
+    wide = [series("wide", [1.0], n=f"{number:0100}") for number in range(2 * PART_SERIES + 1)]
+    assert len(encode(wide)) > LARGE_BYTES
+    assert server.write(request_of(*wide)).status == 204
+    found = server.get("query", query="count(wide)", time=NOW / 1000).data["result"]
+    assert found[0]["value"][1] == str(len(wide))
+    late = Samples({"__name__": "wide", "n": "late"}, [NOW - 16 * DAY], [1.0])
+    said = server.write(request_of(*wide, late))
+    assert (said.status, b"1 samples: out of bounds" in said.body) == (400, True)
+
+
+class SlowStore(Store):
+    """A store that takes large parts only when it is told to."""
+
+    go = threading.Event()
+    entered = threading.Event()
+
+    def append_series(self, series: Iterable[Samples]) -> None:
+        samples = list(series)
+        if samples[0].labels["__name__"] == "first":
+            self.entered.set()
+            self.go.wait(60)
+        super().append_series(samples)
+
+
+def test_small_requests_are_stored_between_the_parts_of_a_large_one(tmp_path: Path) -> None:
+    wide = [series("first", [1.0])] + [
+        series("wide", [1.0], n=f"{number:0100}") for number in range(4 * PART_SERIES)
+    ]
+    stored: list[str] = []
+    with serving(tmp_path, kind=SlowStore) as server, ThreadPoolExecutor(2) as senders:
+
+        def send(name: str, *samples: Samples) -> int:
+            status = server.write(request_of(*samples)).status
+            stored.append(name)
+            return status
+
+        large = senders.submit(send, "large", *wide)
+        assert SlowStore.entered.wait(60)
+        small = senders.submit(send, "small", series("small", [1.0]))
+        deadline = time.monotonic() + 60
+        while not server.writer.waiting and time.monotonic() < deadline:
+            time.sleep(0.01)
+        SlowStore.go.set()
+        assert (small.result(), large.result()) == (204, 204)
+    assert stored == ["small", "large"]
 
 
 class FullDisk(Store):

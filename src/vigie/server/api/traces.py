@@ -11,7 +11,8 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute
 
 from vigie.query.errors import BadDataError
-from vigie.server.http.requests import IDENTITY, BodyTooLargeError, Parameters, read_body
+from vigie.server.http.bodies import BodyTooLargeError, read_body
+from vigie.server.http.requests import IDENTITY, Parameters
 from vigie.server.http.responses import error_response, respond
 from vigie.server.http.routes import (
     BAD_PARAMETER,
@@ -210,7 +211,7 @@ async def _decode_body(request: Request, kind: type[Body]) -> Body:
     body = await read_body(request, MAX_BODY_BYTES)
     try:
         return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadDataError(f"invalid body: {error}") from None
 
 

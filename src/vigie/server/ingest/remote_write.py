@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import queue
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -24,9 +25,12 @@ from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
 from vigie.wire.remote_write.labels import LabelCache
 from vigie.wire.remote_write.protobuf import MalformedProtobufError
-from vigie.wire.remote_write.write_request import DecodedWriteRequest, decode, decompress
+from vigie.wire.remote_write.write_request import DecodedWriteRequest, decode, decompress, decompressed_length
 
-MAX_DECOMPRESSED = 64 << 20
+MAX_DECOMPRESSED = 32 << 20
+LARGE_BYTES = 1 << 20  # decompressed: such requests are decoded apart, one at a time
+PART_SERIES = 5000  # of a large request: between two parts others have their turn
+MAX_PROBLEMS = 10  # that an answer names
 AHEAD_MS = 10 * 60_000  # how far in the future a sample may lie, as in Prometheus
 WAITING = 256  # requests
 A_SYNC = 64  # requests that share a sync at most
@@ -48,7 +52,7 @@ class CannotWriteError(Exception):
 
 
 class _Job(NamedTuple):
-    body: bytes
+    request: bytes | DecodedWriteRequest
     loop: asyncio.AbstractEventLoop
     done: asyncio.Future[None]
 
@@ -66,7 +70,9 @@ class RemoteWriter:
     ) -> None:
         self._store, self._own, self._clock, self._age = store, own, clock, age_ms
         self._pass_on = pass_on
-        self._cache = LabelCache()
+        self._cache, self._large_cache = LabelCache(), LabelCache()
+        self._decoder = ThreadPoolExecutor(1, "decoder")
+        self._large = asyncio.Semaphore(1)
         self.described = MetadataCache()  # what senders tell of their metrics
         self._jobs = BatchWorker("writer", self._take, A_SYNC, WAITING)
 
@@ -77,34 +83,65 @@ class RemoteWriter:
 
     def close(self) -> None:
         """Store what waits, and end."""
+        self._decoder.shutdown(wait=False, cancel_futures=True)
         self._jobs.close()
 
     async def write(self, body: bytes) -> None:
         """Return when the request is synced; raise Rejected, Cannot, Busy or Malformed."""
+        self._own.writes += 1
+        self._own.write_bytes += len(body)
+        try:
+            if decompressed_length(body) > LARGE_BYTES:
+                async with self._large:
+                    await self._write_large(body)
+            else:
+                await self._submit(body)
+        except Exception:
+            self._own.refused += 1
+            raise
+
+    async def _write_large(self, body: bytes) -> None:
+        """Decode a request beside the writer, and store it in parts, so that others go on."""
+        loop = asyncio.get_running_loop()
+        problems: list[str] = []
+        for part in await loop.run_in_executor(self._decoder, self._decode_large, body):
+            try:
+                await self._submit(part)
+            except SamplesRejectedError as error:
+                problems.append(str(error))
+        if problems:
+            raise SamplesRejectedError("; ".join(problems[:MAX_PROBLEMS]))
+
+    def _decode_large(self, body: bytes) -> list[DecodedWriteRequest]:
+        request = decode(decompress(body, MAX_DECOMPRESSED), self._large_cache)
+        first = request._replace(series=request.series[:PART_SERIES])
+        starts = range(PART_SERIES, len(request.series), PART_SERIES)
+        rest = [request.series[start : start + PART_SERIES] for start in starts]
+        return [first, *(DecodedWriteRequest(series, 0, 0, [], {}) for series in rest)]
+
+    async def _submit(self, request: bytes | DecodedWriteRequest) -> None:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         try:
-            self._jobs.put(_Job(body, loop, done))
+            self._jobs.put(_Job(request, loop, done))
         except queue.Full:
             raise WriterBusyError(f"{WAITING} requests are waiting to be stored") from None
         await done
 
     def _take(self, jobs: list[_Job]) -> None:
-        outcomes = [(job, *self._append(job.body)) for job in jobs]
+        outcomes = [(job, *self._append(job.request)) for job in jobs]
         failure = self._sync()
         for job, taken, outcome in outcomes:
             if taken and failure is None:
                 self._pass_on(taken)
             result = outcome if isinstance(outcome, MalformedProtobufError) else failure or outcome
-            self._own.refused += result is not None
             job.loop.call_soon_threadsafe(_settle, job.done, result)
 
-    def _append(self, body: bytes) -> tuple[Sequence[Samples], Exception | None]:
+    def _append(self, request: bytes | DecodedWriteRequest) -> tuple[Sequence[Samples], Exception | None]:
         """Return what the store took, and what is wrong with the request."""
-        self._own.writes += 1
-        self._own.write_bytes += len(body)
         try:
-            request = decode(decompress(body, MAX_DECOMPRESSED), self._cache)
+            if isinstance(request, bytes):
+                request = decode(decompress(request, MAX_DECOMPRESSED), self._cache)
             self.described.take(_families(request))
             timely, problems = self._judged(request)
             self._store.append_series(timely)
@@ -127,7 +164,8 @@ class RemoteWriter:
         now = self._clock()
         oldest, newest = now - self._age, now + AHEAD_MS
         timely: list[Samples] = []
-        problems = [f"{count} samples: {why}" for why, count in request.refused.items()]
+        refused = list(request.refused.items())[:MAX_PROBLEMS]
+        problems = [f"{count} samples: {why}" for why, count in refused]
         untimely: list[Samples] = []
         judged: Sequence[int] = ()
         fits = True

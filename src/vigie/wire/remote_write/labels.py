@@ -12,6 +12,10 @@ K = TypeVar("K")
 V = TypeVar("V")
 NAME = "__name__"
 MAX_SERIES = 200_000
+MAX_CACHE_BYTES = 64 << 20  # of encoded labels in a cache
+MAX_LABELS = 64  # of a series
+MAX_NAME_BYTES = 1024
+MAX_VALUE_BYTES = 4096
 
 
 class LruCache(Generic[K, V]):
@@ -34,10 +38,13 @@ class LruCache(Generic[K, V]):
     def put(self, key: K, value: V) -> None:
         """Add an entry. When the newer generation is full, the older one is dropped."""
         if len(self.newer) >= self._half and key not in self.newer:
-            # Cleared in place, because callers keep a reference to the newer generation.
-            self._older = dict(self.newer)
-            self.newer.clear()
+            self._start_generation()
         self.newer[key] = value
+
+    def _start_generation(self) -> None:
+        # Cleared in place, because callers keep a reference to the newer generation.
+        self._older = dict(self.newer)
+        self.newer.clear()
 
 
 class InvalidLabelsError(Exception):
@@ -49,6 +56,18 @@ class LabelCache(LruCache[bytes, Mapping[str, str]]):
 
     def __init__(self, max_entries: int = MAX_SERIES) -> None:
         super().__init__(max_entries)
+        self._bytes = 0  # of the newer generation
+
+    def put(self, key: bytes, value: Mapping[str, str]) -> None:
+        """Add labels; the cache is bounded in bytes, too."""
+        if self._bytes + len(key) > MAX_CACHE_BYTES // 2:
+            self._start_generation()
+        self._bytes += len(key)
+        super().put(key, value)
+
+    def _start_generation(self) -> None:
+        self._bytes = 0
+        super()._start_generation()
 
     def labels(self, section: bytes) -> Mapping[str, str]:
         """Return the labels: the same object for the same bytes while cached."""
@@ -76,6 +95,8 @@ def decode_labels(section: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     for _, _, start, stop in iter_fields(section, 0, len(section)):
         name, value = _decode_label(section, start, stop)
+        if len(found) >= MAX_LABELS:
+            raise InvalidLabelsError(f"more than {MAX_LABELS} labels")
         if not name:
             raise InvalidLabelsError("label without a name")
         if name in found:
@@ -92,8 +113,16 @@ def _decode_label(data: bytes, at: int, end: int) -> tuple[str, str]:
         if number <= 2:
             if wire != BYTES:
                 raise MalformedProtobufError(f"field {number} of a label has wire type {wire}")
+            if stop - start > (MAX_NAME_BYTES, MAX_VALUE_BYTES)[number - 1]:
+                raise InvalidLabelsError(_too_long(number))
             try:
                 pair[number - 1] = sys.intern(data[start:stop].decode())
             except UnicodeDecodeError:
                 raise MalformedProtobufError("label is not UTF-8") from None
     return pair[0], pair[1]
+
+
+def _too_long(number: int) -> str:
+    if number == 1:
+        return f"label name longer than {MAX_NAME_BYTES} bytes"
+    return f"label value longer than {MAX_VALUE_BYTES} bytes"

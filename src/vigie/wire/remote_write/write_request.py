@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import cramjam
 
-from vigie.wire.remote_write.labels import InvalidLabelsError, LabelCache, encode_labels
+from vigie.wire.remote_write.labels import MAX_LABELS, InvalidLabelsError, LabelCache, encode_labels
 from vigie.wire.remote_write.metadata import MetricMetadata, decode_metadata
 from vigie.wire.remote_write.protobuf import (
     BYTES,
@@ -36,6 +36,9 @@ DOUBLE = struct.Struct("<d")
 SAMPLE_HEADS = [
     b"\x12" + bytes([10 + digits]) + b"\x09" for digits in range(11)
 ]  # by the length of the timestamp
+
+MAX_SERIES = 100_000  # of a request, those without samples included
+MAX_FIELDS = 1_500_000  # of its samples and of labels that are not known yet; a sample has three
 
 Series = tuple[Mapping[str, str], Sequence[int], Sequence[float]]  # labels, times in ms, values
 
@@ -74,9 +77,14 @@ def compress(body: bytes) -> bytes:
     return bytes(cramjam.snappy.compress_raw(body))
 
 
+def decompressed_length(body: bytes) -> int:
+    """Return how long a compressed body says that it is."""
+    return decode_varint(body, 0, len(body))[0]
+
+
 def decompress(body: bytes, max_bytes: int) -> bytes:
     """Decompress a body, unless the result would exceed `max_bytes` bytes."""
-    length, _ = decode_varint(body, 0, len(body))
+    length = decompressed_length(body)
     if length > max_bytes:
         raise MalformedProtobufError(f"{length} bytes decompressed, the limit is {max_bytes}")
     try:
@@ -96,6 +104,8 @@ def decode(body: bytes, cache: LabelCache) -> DecodedWriteRequest:
     while at < end:
         # Fast path: a series with cached labels and one common sample. The labels were validated when they
         # were cached, so the bytes after them can only be the sample.
+        if len(series) >= MAX_SERIES:
+            raise MalformedProtobufError(f"more than {MAX_SERIES} series in a request")
         if body[at] == 0x0A and at + COMMON_SAMPLE_BYTES < end:
             start = at + 2
             length = body[at + 1]
@@ -125,10 +135,14 @@ class _Reader:
         self.refused: dict[str, int] = {}
         self.times: dict[bytes, tuple[int]] = {}  # by their bytes: most samples of a request share one
         self._body, self._cache = body, cache
+        self._top_fields = self._fields = 0
 
     def read_field(self, at: int) -> int:
         """Decode one field, and return the offset after it."""
         number, wire, start, stop = next(iter_fields(self._body, at, len(self._body)))
+        self._top_fields += 1
+        if self._top_fields > MAX_SERIES:
+            raise MalformedProtobufError(f"more than {MAX_SERIES} series in a request")
         if number == 1:
             _expect(wire == BYTES, at)
             self._read_series(start, stop)
@@ -139,11 +153,15 @@ class _Reader:
 
     def _read_series(self, at: int, end: int) -> None:
         section, times, values = b"", [], []
+        labels_read = 0
         for number, wire, start, stop in iter_fields(self._body, at, end):
             if number <= 4:
                 _expect(wire == BYTES, at)
+            self._count_field()
             if number == 1:
-                section += self._body[at:stop]
+                labels_read += 1
+                if labels_read <= MAX_LABELS + 1:  # one more, which decode_labels refuses
+                    section += self._body[at:stop]
             elif number == 2:
                 time, value = self._read_sample(start, stop)
                 times.append(time)
@@ -159,9 +177,15 @@ class _Reader:
         if times:
             self.series.append((labels, times, values))
 
+    def _count_field(self) -> None:
+        self._fields += 1
+        if self._fields > MAX_FIELDS:
+            raise MalformedProtobufError("too many samples and labels in a request: send fewer at a time")
+
     def _read_sample(self, at: int, end: int) -> tuple[int, float]:
         time, value = 0, 0.0
         for number, wire, start, stop in iter_fields(self._body, at, end):
+            self._count_field()
             if number == 1:
                 _expect(wire == FIXED64, at)
                 value = DOUBLE.unpack_from(self._body, start)[0]

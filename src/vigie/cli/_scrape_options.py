@@ -10,7 +10,7 @@ from vigie.common.config import ConfigError
 from vigie.common.endpoint import Secret, TlsOptions
 from vigie.server.scrape.config import ScrapeConfig, ScrapeCredentials, networks
 
-MOST_SECONDS = 10.0
+MAX_SECONDS = 10.0
 
 
 def rules(values: dict[str, Any]) -> ScrapeConfig:
@@ -19,7 +19,7 @@ def rules(values: dict[str, Any]) -> ScrapeConfig:
         raise ConfigError("scrape.timeout should not be longer than scrape.interval")
     return ScrapeConfig(
         interval=values["interval"],
-        timeout=values["timeout"] or min(MOST_SECONDS, values["interval"]),
+        timeout=values["timeout"] or min(MAX_SECONDS, values["interval"]),
         most_samples=int(values["sample_limit"]),
         most_bytes=int(values["body_megabytes"] * (1 << 20)),
         honor_labels=values["honor_labels"],

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     since: dict[str, Any] = {}
     if arguments.since:
         since["since"] = time.time() - arguments.since / 1000
-    answer = _asked(arguments, {**filters, **since, "limit": arguments.limit})
+    answer = _fetch(arguments, {**filters, **since, "limit": arguments.limit})
     _show(answer["events"][::-1], arguments.json)
     if not answer["events"] and not arguments.json:
         print("No matching events.")
@@ -69,7 +69,7 @@ def _follow(arguments: argparse.Namespace, filters: Mapping[str, Any], last: int
     while True:
         time.sleep(EVERY_SECONDS)
         try:
-            answer = _asked(arguments, {**filters, "after": last, "limit": MAX_EVENTS})
+            answer = _fetch(arguments, {**filters, "after": last, "limit": MAX_EVENTS})
         except _server_client.ServerUnreachableError as error:
             if not away:
                 print(f"vigie events: {error}", file=sys.stderr)
@@ -79,7 +79,7 @@ def _follow(arguments: argparse.Namespace, filters: Mapping[str, Any], last: int
         _show(answer["events"], arguments.json)
 
 
-def _asked(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _fetch(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> dict[str, Any]:
     body = _server_client.request(arguments, "GET", f"api/events?{urlencode(parameters)}")
     try:
         answer: dict[str, Any] = json.loads(body)

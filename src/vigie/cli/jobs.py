@@ -28,7 +28,7 @@ COLUMNS = (
 )
 NOW = ("running", "waiting", "unknown")
 STATES = ("now", "all", "running", "waiting", "finished", "unknown")
-MOST = 1_000_000  # that a server keeps
+MAX_ROWS = 1_000_000  # that a server keeps
 SHOWN = 3  # nodes that are named
 FILTERS = {"node": "on this node", "user": "of this user", "job": "with this id"}
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=_argument_types.whole(MOST),
+        type=_argument_types.whole(MAX_ROWS),
         default=100,
         help="maximum rows (default: %(default)s)",
     )

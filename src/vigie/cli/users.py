@@ -16,7 +16,7 @@ from pathlib import Path
 from vigie.cli import _list_output
 from vigie.cli.settings import flags
 from vigie.server.auth.accounts import ROLES, Account, Accounts
-from vigie.server.auth.passwords import MOST, first_line
+from vigie.server.auth.passwords import MAX_PASSWORD, first_line
 from vigie.server.auth.secrets_file import SecretsError, SecretsFile
 from vigie.server.auth.tokens import Tokens
 from vigie.views.text.table_layout import TableColumn
@@ -104,7 +104,7 @@ def _password(arguments: argparse.Namespace) -> str:
     if arguments.password_file:
         return first_line(arguments.password_file.read_text(encoding="utf-8"))
     if not sys.stdin.isatty():
-        return first_line(sys.stdin.read(4 * MOST))
+        return first_line(sys.stdin.read(4 * MAX_PASSWORD))
     password = getpass.getpass(f"Password of {arguments.name}: ")
     if getpass.getpass("Repeat: ") != password:
         raise ValueError("passwords do not match")

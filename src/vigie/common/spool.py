@@ -71,7 +71,7 @@ class Spool:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._directory = directory
         self._lock = _locked(directory)
-        self._segments = deque(_found(directory))
+        self._segments = deque(_find_segments(directory))
         self._position = os.open(directory / "position", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._offset = self._kept_offset()
         self._output: int | None = None
@@ -193,7 +193,7 @@ class Spool:
     def _note(self, error: OSError) -> None:
         self.trouble = f"{self._directory}: {error.strerror or error}"
 
-    def _kept(self) -> tuple[int, int]:
+    def _read_position(self) -> tuple[int, int]:
         data = os.pread(self._position, POSITION.size, 0)
         if len(data) == POSITION.size and zlib.crc32(data[:16]) == POSITION.unpack(data)[2]:
             number, offset, _ = POSITION.unpack(data)
@@ -201,21 +201,21 @@ class Spool:
         return 0, 0
 
     def _kept_offset(self) -> int:
-        number, offset = self._kept()
+        number, offset = self._read_position()
         while self._segments and self._segments[0].number < number:
             self._segments.popleft().path.unlink(missing_ok=True)
         here = self._segments and self._segments[0].number == number and offset <= self._segments[0].bytes
         return offset if here else 0
 
     def _last_number(self) -> int:
-        return self._kept()[0]
+        return self._read_position()[0]
 
 
 def _checksum(samples: int, time_ms: int, body: bytes) -> int:
     return zlib.crc32(body, zlib.crc32(struct.pack("<Iq", samples, time_ms)))
 
 
-def _found(directory: Path) -> list[SpoolSegment]:
+def _find_segments(directory: Path) -> list[SpoolSegment]:
     paths = sorted(path for path in directory.glob("*.queue") if path.stem.isdecimal())
     return [SpoolSegment(path, int(path.stem)) for path in paths]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 NOTES = ".vigie-published"  # what we wrote, by path: how a file of ours is told from one of others
-MOST_NOTES = 16 << 20
+MAX_NOTES = 16 << 20
 
 
 class ManagedFile(NamedTuple):
@@ -95,7 +95,7 @@ def _read_notes(path: Path) -> dict[str, list[str]]:
     """Return what we wrote; notes that cannot be read are none, so that nothing counts as ours."""
     try:
         with path.open("rb") as file:
-            kept = json.loads(file.read(MOST_NOTES))
+            kept = json.loads(file.read(MAX_NOTES))
     except (FileNotFoundError, ValueError):
         return {}
     if not isinstance(kept, dict):

@@ -11,7 +11,7 @@ from vigie.common.http_client import HttpClient, HttpResponse, UnreachableError
 from vigie.publishing.options import ScrapeEntry
 
 SECONDS = 15.0
-MOST = 64 << 20
+MAX_RESPONSE_BYTES = 64 << 20
 
 
 class ServerClientError(Exception):
@@ -61,7 +61,7 @@ def reload(prometheus: Endpoint) -> str:
 
 
 def _request(server: Endpoint, path: str) -> HttpResponse:
-    client = HttpClient(server, SECONDS, MOST)
+    client = HttpClient(server, SECONDS, MAX_RESPONSE_BYTES)
     try:
         return client.request("GET", f"{server.parts().path.rstrip('/')}{path}")
     except UnreachableError as error:

@@ -13,7 +13,7 @@ from vigie.server.auth.secrets_file import SecretsFile
 from vigie.server.auth.tokens import Tokens as AccessTokens
 
 ACCOUNT = "publish"  # a viewer: whoever reads the files may look, and change nothing
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 
 
 def load_tokens(
@@ -27,7 +27,7 @@ def load_tokens(
     if scrape_tokens and scrape_tokens.is_dir():
         names = sorted(entry.name for entry in os.scandir(scrape_tokens) if entry.is_file())
         nodes = {
-            name: load_or_create_token(scrape_tokens / name) for name in names[:MOST_NODES] if name[0] != "."
+            name: load_or_create_token(scrape_tokens / name) for name in names[:MAX_NODES] if name[0] != "."
         }
     elif scrape_tokens:
         agents = load_or_create_token(scrape_tokens)

@@ -45,7 +45,7 @@ class Accounts:
             raise SecretsError(f"{name!r} is no name: letters, digits, and _ . @ - within, at most 64")
         if role not in ROLES:
             raise SecretsError(f"{role!r} is no role: {', '.join(ROLES)}")
-        kept = None if password is None else _kept(password)
+        kept = None if password is None else _hash_password(password)
         with self._file.changes():
             if self.find(name):
                 raise SecretsError(
@@ -73,7 +73,7 @@ class Accounts:
 
     def set_password(self, name: str, password: str) -> None:
         """Change the password, and end every session of the account."""
-        kept = _kept(password)
+        kept = _hash_password(password)
         with self._file.changes():
             self._there(name)
             self._tokens.drop_all(name, SESSION, LINK)
@@ -91,7 +91,7 @@ class Accounts:
         return account
 
 
-def _kept(password: str) -> str:
+def _hash_password(password: str) -> str:
     why = passwords.password_problem(password)
     if why:
         raise SecretsError(why)

@@ -158,7 +158,7 @@ class LoginRoutes:
         by_form = request.headers.get("content-type", "").startswith(FORM)
         given = LoginForm()
         try:
-            given = _given(await read_body(request, MAX_CREDENTIALS), by_form)
+            given = _read_form(await read_body(request, MAX_CREDENTIALS), by_form)
             if same_origin(request.headers, self._callers.policy.names) is False:
                 raise AuthError(403, "this sign-in comes from a page of another server")
             identity = await self._callers.sign_in(request, given.name, given.password)
@@ -199,7 +199,7 @@ class LoginRoutes:
         return response
 
 
-def _given(body: bytes, by_form: bool) -> LoginForm:
+def _read_form(body: bytes, by_form: bool) -> LoginForm:
     fields = dict(parse_qsl(body.decode())) if by_form else json.loads(body)
     if not isinstance(fields, dict):
         raise ValueError("it is no object")

@@ -11,22 +11,22 @@ from collections import OrderedDict
 
 COST, BLOCK, LANES = 1 << 14, 8, 1  # 16 MB and about 80 ms for each try
 MEMORY = 64 << 20
-LEAST, MOST = 8, 1024  # characters
+MIN_PASSWORD, MAX_PASSWORD = 8, 1024  # characters
 REMEMBERED = 256
 
 
 def hash_password(password: str) -> str:
     """Return what to keep of a password."""
     salt = secrets.token_bytes(16)
-    return _kept(salt, _key(password, salt, COST))
+    return _encode_hash(salt, _key(password, salt, COST))
 
 
 def password_problem(password: str) -> str:
     """Return why a password cannot be taken, or nothing."""
-    if len(password) < LEAST:
-        return f"a password has at least {LEAST} characters"
-    if len(password) > MOST or not password.isprintable():
-        return f"a password has at most {MOST} characters, all of which can be printed"
+    if len(password) < MIN_PASSWORD:
+        return f"a password has at least {MIN_PASSWORD} characters"
+    if len(password) > MAX_PASSWORD or not password.isprintable():
+        return f"a password has at most {MAX_PASSWORD} characters, all of which can be printed"
     return ""
 
 
@@ -59,7 +59,7 @@ class PasswordChecker:
 
     def check(self, kept: str | None, password: str) -> bool:
         """Tell whether it is the password; this takes as long when there is no such account."""
-        if len(password) > MOST:
+        if len(password) > MAX_PASSWORD:
             return False
         right = _matches(kept or NOBODY, password)
         if not right or not kept:
@@ -74,7 +74,7 @@ class PasswordChecker:
         return hmac.digest(self._key, f"{kept}\0{password}".encode("utf-8", "surrogatepass"), "sha256")
 
 
-def _kept(salt: bytes, key: bytes) -> str:
+def _encode_hash(salt: bytes, key: bytes) -> str:
     return "$".join(("scrypt", f"{COST},{BLOCK},{LANES}", _text(salt), _text(key)))
 
 
@@ -93,4 +93,4 @@ def _text(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-NOBODY = _kept(bytes(16), bytes(32))  # no password gives it; checked when there is no such account
+NOBODY = _encode_hash(bytes(16), bytes(32))  # no password gives it; checked when there is no such account

@@ -182,11 +182,11 @@ class LinkSession:
             elif isinstance(message, Goodbye):
                 self.said_goodbye = True
             elif message is not None:
-                await self._said(message, size)
+                await self._handle_other(message, size)
 
-    async def _said(self, message: messages.Message, size: int) -> None:
+    async def _handle_other(self, message: messages.Message, size: int) -> None:
         if isinstance(message, HeldBindings):
-            await self._held([parse_binding(held) for held in message.bindings], size)
+            await self._replace_held([parse_binding(held) for held in message.bindings], size)
         elif isinstance(message, InventoryMessage):
             self._shared.nodes.set_inventory(self.hello.node, message.has)
         elif isinstance(message, DelegatedRequest):
@@ -267,7 +267,7 @@ class LinkSession:
         self._shared.bindings.add(self.hello.node, binding)
         self._shared.counts.bindings += 1
 
-    async def _held(self, bindings: list[ModelBinding], size: int) -> None:
+    async def _replace_held(self, bindings: list[ModelBinding], size: int) -> None:
         """Have all that is held now stored; it has no sequence, since it is told on each connection."""
         hold = partial(self._shared.bindings.replace_held, self.hello.node, bindings, self._shared.clock())
         await self._submit(self._last, hold, size)

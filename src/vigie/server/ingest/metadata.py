@@ -10,10 +10,10 @@ from typing import NamedTuple
 from vigie.model import Metric
 from vigie.wire.exposition.line_parser import unescape
 
-MOST_HELP, MOST_WORD = 1024, 40  # characters
+MAX_HELP, MAX_WORD = 1024, 40  # characters
 UNKNOWN = "unknown"
 _COMMENT = re.compile(r'# (HELP|TYPE|UNIT) (?:([a-zA-Z_:][a-zA-Z0-9_:]*)|"((?:[^"\\]|\\.)*)") ?(.*)')
-MOST = 20_000  # families
+MAX_FAMILIES = 20_000  # families
 
 
 class MetricMetadata(NamedTuple):
@@ -29,11 +29,11 @@ def families(content: str) -> dict[str, MetricMetadata]:
         family = found.get(name, MetricMetadata())
         if keyword == "TYPE":
             kind = text.strip().lower()
-            family = family._replace(kind=UNKNOWN if kind == "untyped" else kind[:MOST_WORD])
+            family = family._replace(kind=UNKNOWN if kind == "untyped" else kind[:MAX_WORD])
         elif keyword == "HELP":
-            family = family._replace(help=unescape(text)[:MOST_HELP])
+            family = family._replace(help=unescape(text)[:MAX_HELP])
         else:
-            family = family._replace(unit=text.strip()[:MOST_WORD])
+            family = family._replace(unit=text.strip()[:MAX_WORD])
         found[name] = family
     return found
 
@@ -55,7 +55,7 @@ class MetadataCache:
     def take(self, found: Mapping[str, MetricMetadata]) -> None:
         """Keep what somebody says; whoever says nothing of a metric's kind takes none away."""
         if not found.items() <= self.families.items():
-            self.families = dict(itertools.islice(merge_metadata(self.families, found).items(), MOST))
+            self.families = dict(itertools.islice(merge_metadata(self.families, found).items(), MAX_FAMILIES))
 
 
 def merge_metadata(*told: Mapping[str, MetricMetadata]) -> dict[str, MetricMetadata]:
@@ -75,5 +75,5 @@ def families_of(metrics: Iterable[Metric]) -> dict[str, MetricMetadata]:
 
 def family_of(metric: Metric) -> MetricMetadata:
     """Return what a declared metric says of itself."""
-    kind = UNKNOWN if metric.kind == "untyped" else metric.kind[:MOST_WORD]
-    return MetricMetadata(kind, metric.help[:MOST_HELP], metric.unit)
+    kind = UNKNOWN if metric.kind == "untyped" else metric.kind[:MAX_WORD]
+    return MetricMetadata(kind, metric.help[:MAX_HELP], metric.unit)

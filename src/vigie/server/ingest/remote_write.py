@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from vigie.server.http.bodies import BodyTooLargeError, read_body
 from vigie.server.ingest.batch_worker import BatchWorker
-from vigie.server.ingest.metadata import MOST_HELP, MOST_WORD, MetadataCache, MetricMetadata
+from vigie.server.ingest.metadata import MAX_HELP, MAX_WORD, MetadataCache, MetricMetadata
 from vigie.server.metrics import ServerMetrics
 from vigie.store.errors import CorruptionError, InvalidInputError, StoreError
 from vigie.store.heads.ungrouped import Samples
@@ -195,7 +195,7 @@ class RemoteWriter:
 
 def _families(request: DecodedWriteRequest) -> dict[str, MetricMetadata]:
     return {
-        name: MetricMetadata(kind, text[:MOST_HELP], unit[:MOST_WORD])
+        name: MetricMetadata(kind, text[:MAX_HELP], unit[:MAX_WORD])
         for name, kind, text, unit in request.metadata
         if name
     }

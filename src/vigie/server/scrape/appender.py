@@ -17,7 +17,7 @@ from vigie.server.scrape.target import Target
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.series.layout import label_key
 
-MOST_KNOWN = 50_000  # series with times of their own
+MAX_KNOWN = 50_000  # series with times of their own
 METRICS = (
     gauge("up", "1 if the target could be scraped, 0 if not."),
     gauge("scrape_duration_seconds", "How long the scrape took."),
@@ -133,7 +133,7 @@ class ScrapeAppender:
         for text, series, value, time_ms in timed:
             labels = self._known.get(text)
             if labels is None:
-                if len(self._known) >= MOST_KNOWN:
+                if len(self._known) >= MAX_KNOWN:
                     self._known.clear()
                 labels = self._known[text] = self._all_labels(series)
             yield Samples(labels, [time_ms], [value])

@@ -53,12 +53,12 @@ class ScrapeClient:
         old = self._connection
         if old is not None and old.is_open:
             try:
-                return await self._asked(old, request)
+                return await self._exchange(old, request)
             except _Closed:
                 if old.has_answered:
                     raise ScrapeError("the connection was closed within the answer") from None
         try:
-            return await self._asked(await self._opened(), request)
+            return await self._exchange(await self._opened(), request)
         except _Closed as error:
             raise ScrapeError(str(error)) from None
 
@@ -83,7 +83,7 @@ class ScrapeClient:
         self._connection = connection
         return connection
 
-    async def _asked(self, connection: _Connection, request: bytes) -> ScrapeResponse:
+    async def _exchange(self, connection: _Connection, request: bytes) -> ScrapeResponse:
         try:
             answer = await connection.ask(request)
         except BaseException:

@@ -13,7 +13,7 @@ from vigie.model.table import Series
 from vigie.server.ingest.metadata import MetadataCache
 
 SOURCE = "scrape"
-MOST_KNOWN = 200_000  # series texts, about 80 MB
+MAX_KNOWN = 200_000  # series texts, about 80 MB
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -60,7 +60,7 @@ class ScrapeLayout:
 class ScrapeCache:
     """Every series text met lately, and the layouts in use; one for all targets."""
 
-    def __init__(self, most: int = MOST_KNOWN) -> None:
+    def __init__(self, most: int = MAX_KNOWN) -> None:
         self.known: dict[str, Series] = {}
         self._most = most
         self._layouts: WeakValueDictionary[tuple[LabelPolicy, tuple[str, ...]], ScrapeLayout] = (

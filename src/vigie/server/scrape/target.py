@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-MOST_LABELS = 64
-MOST_TEXT = 1024  # characters in a label's value
+MAX_LABELS = 64
+MAX_TEXT = 1024  # characters in a label's value
 PATH = "__metrics_path__"
 SCHEME = "__scheme__"
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
@@ -99,12 +99,12 @@ def _check_labels(labels: Mapping[str, str]) -> None:
         raise InvalidTargetError(
             'the label job is missing: the name of the exporter, such as "node-exporter"'
         )
-    if len(labels) > MOST_LABELS:
-        raise InvalidTargetError(f"{len(labels)} labels, and the bound is {MOST_LABELS}")
+    if len(labels) > MAX_LABELS:
+        raise InvalidTargetError(f"{len(labels)} labels, and the bound is {MAX_LABELS}")
     for name, value in labels.items():
         if not _NAME.fullmatch(name) or name.startswith("__"):
             raise InvalidTargetError(f"{name[:80]!r} is no name for a label")
-        if len(value) > MOST_TEXT or not _is_unicode(value):
+        if len(value) > MAX_TEXT or not _is_unicode(value):
             raise InvalidTargetError(f"the value of the label {name} is too long, or no valid text")
 
 

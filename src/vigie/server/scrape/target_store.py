@@ -12,7 +12,7 @@ from vigie.server.scrape.target import InvalidTargetError, Target, same_host
 from vigie.store.errors import NewerFormatError, StoreError, WriteFailedError
 
 FORMAT = 1
-MOST = 20_000
+MAX_TARGETS = 20_000
 BUSY_SECONDS = 10.0
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
@@ -124,8 +124,8 @@ def _named(targets: dict[str, Target]) -> frozenset[tuple[str, str]]:
 
 
 def _check(after: dict[str, Target], changed: dict[str, Target]) -> None:
-    if len(after) > MOST:
-        raise TargetConflictError(f"there would be {len(after)} targets, and the bound is {MOST}")
+    if len(after) > MAX_TARGETS:
+        raise TargetConflictError(f"there would be {len(after)} targets, and the bound is {MAX_TARGETS}")
     owners: dict[tuple[tuple[str, str], ...], str] = {}
     for url, target in after.items():
         key = tuple(sorted(target.labels.items()))

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 LATE_CADENCES, LATE_MS = 3, 15_000
 LOST_CADENCES, LOST_MS = 6, 60_000
 SILENT, LATE, STOPPED, REMOVED = "silent", "late", "stopped", "removed"
-MOST_GAPS = 256  # of one node; the oldest are forgotten first
+MAX_GAPS = 256  # of one node; the oldest are forgotten first
 
 
 def late_after(cadence_ms: int) -> int:
@@ -61,17 +61,17 @@ class NodeActivity(Struct, frozen=True):
         """Return what is known when there is a frame of this time, too."""
         if time > self.newest:
             found = _real(Gap(self.newest, time, self.step, self.why))
-            return structs.replace(self, newest=time, why=SILENT, gaps=(*self.gaps, *found)[-MOST_GAPS:])
+            return structs.replace(self, newest=time, why=SILENT, gaps=(*self.gaps, *found)[-MAX_GAPS:])
         if time < self.first:
             found = _real(Gap(time, self.first, self.step))
-            return structs.replace(self, first=time, gaps=(*found, *self.gaps)[-MOST_GAPS:])
+            return structs.replace(self, first=time, gaps=(*found, *self.gaps)[-MAX_GAPS:])
         place = bisect_left(self.gaps, time, key=lambda gap: gap.end)
         gap = self.gaps[place] if place < len(self.gaps) else None
         if gap is None or not gap.start < time < gap.end:
             return self
         halves = _real(Gap(gap.start, time, gap.step), Gap(time, gap.end, gap.step, gap.why))
         gaps = (*self.gaps[:place], *halves, *self.gaps[place + 1 :])
-        return structs.replace(self, gaps=gaps[-MOST_GAPS:])
+        return structs.replace(self, gaps=gaps[-MAX_GAPS:])
 
     def until(self, now: int, since: int) -> tuple[Gap, ...]:
         """Return the gaps, that which lasts still among them; before `since` nobody was there to listen."""

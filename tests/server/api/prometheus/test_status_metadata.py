@@ -19,7 +19,7 @@ from vigie.model import counter
 from vigie.query.limits import QueryLimits
 from vigie.server.api.prometheus.status import metadata
 from vigie.server.ingest.link_tables import SharedTables
-from vigie.server.ingest.metadata import MOST, MOST_HELP, MetadataCache, MetricMetadata, merge_metadata
+from vigie.server.ingest.metadata import MAX_FAMILIES, MAX_HELP, MetadataCache, MetricMetadata, merge_metadata
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
 from vigie.wire import table_codec
@@ -67,7 +67,7 @@ def test_table_that_comes_by_link_tells_kind_help_and_unit() -> None:
     alike = SharedTables()
     alike.layout(table_codec.encode_layout([(counter("wait_seconds_total", "x" * 9999, "q"), ("a",))]))
     assert alike.described.families == {
-        "wait_seconds_total": MetricMetadata("counter", "x" * MOST_HELP, "seconds")
+        "wait_seconds_total": MetricMetadata("counter", "x" * MAX_HELP, "seconds")
     }
 
 
@@ -99,9 +99,9 @@ def test_sender_of_remote_write_describes_its_metrics(tmp_path: Path) -> None:
 
 def test_too_many_metrics_are_not_kept() -> None:
     described = MetadataCache()
-    described.take({f"m{number}": LOAD for number in range(MOST)})
+    described.take({f"m{number}": LOAD for number in range(MAX_FAMILIES)})
     described.take({"one_more": LOAD})
-    assert len(described.families) == MOST
+    assert len(described.families) == MAX_FAMILIES
 
 
 FAMILIES = st.dictionaries(

@@ -33,7 +33,7 @@ from vigie.server.maintenance import RetentionConfig
 from vigie.server.scrape import appender
 from vigie.server.services import ServerConfig, build_services
 from vigie.sinks import remote_write
-from vigie.sources import _genv, _slurm, _triton
+from vigie.sources import _genv, _triton
 from vigie.sources._kernel_patterns import PATTERNS as KERNEL_LINES
 from vigie.sources.core.registry import find_sources
 from vigie.sources.core.source import Source
@@ -71,7 +71,6 @@ OTHERS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
 )
 _DEMO = "for now it is the simulated cluster (`vigie demo`) that gives these."
 OTHERS += (
-    ("slurm", f"A Slurm cluster; {_DEMO}", _slurm.METRICS),
     ("genv", f"genv's environments; {_DEMO}", _genv.METRICS),
     ("triton", f"Triton's own metrics, passed through; {_DEMO}", _triton.METRICS),
 )

@@ -9,14 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.sources import Hanging, reading, steady
-from vigie.agent.bindings import FACT, MAX_NODE_BINDINGS, WORD, BindingTracker
+from vigie.agent.bindings import FACT, FACTS, MAX_REPORTED, WORD, BindingTracker
 from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.model import Binding, Frame, Sample
+from vigie.model.binding import SCHEDULER
 from vigie.sources.core.host import MAX_BINDINGS, Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.wire.agent_series import HOLDER
-from vigie.wire.bindings import build_binding_message, parse_binding
-from vigie.wire.messages import decode, encode
+from vigie.wire.bindings import (
+    PART_ROWS,
+    build_binding_message,
+    build_held_messages,
+    parse_binding,
+)
+from vigie.wire.messages import MAX_HELD_MESSAGES, MAX_MESSAGE, decode, encode
 
 
 class Holders:
@@ -34,14 +40,7 @@ class Holders:
         if self.error:
             raise self.error
         for held in self.held:
-            host.bind(
-                held.resource,
-                held.holder_kind,
-                held.holder,
-                from_ms=held.from_ms,
-                user=held.user,
-                **held.facts,
-            )
+            host.add_binding(held)
         yield from ()
 
 
@@ -146,7 +145,7 @@ def test_bindings_of_a_source_are_bounded_and_the_rest_is_noted() -> None:
     scene = Scene()
     scene.tick(1000, *(gpu(index) for index in range(MAX_BINDINGS + 5)))
     assert scene.held is not None
-    assert len(scene.held) == MAX_BINDINGS <= MAX_NODE_BINDINGS
+    assert len(scene.held) == MAX_BINDINGS <= MAX_REPORTED
     assert "dropped" in next(iter(scene.reading.host.notes.values()))
 
 
@@ -164,6 +163,51 @@ def test_words_that_are_no_text_still_cross_the_link() -> None:
     assert decode(encode(build_binding_message(told, 1)))
 
 
+def test_end_that_a_source_tells_itself_is_told_once_with_its_own_time() -> None:
+    scene = Scene()
+    scene.tick(1000, gpu(0))
+    over = gpu(0, state="FAILED")._replace(to_ms=1500)
+    assert scene.tick(3000, over) == [over]
+    assert scene.tick(4000, over) == []
+    assert scene.held == ()
+
+
+def test_what_began_and_ended_between_two_reads_is_told_as_one() -> None:
+    scene = Scene()
+    short = gpu(0)._replace(to_ms=800)
+    assert scene.tick(1000, short) == [short]
+    later = gpu(0, from_ms=900)
+    assert scene.tick(2000, short, later) == [later]
+
+
+def test_what_another_node_holds_is_told_with_its_names_and_is_no_series_here() -> None:
+    scene = Scene()
+    elsewhere = gpu(0, "18")._replace(node_names=("n7", "host7"))
+    assert scene.tick(1000, gpu(0), elsewhere) == [gpu(0), elsewhere]
+    assert [labels for _, labels in scene.holding.table()[0].series] == [("0", "gpu:0", "job", "17", "ada")]
+    assert scene.holding.jobs() == {"gpu:0": ["17"]}
+
+
+def test_word_of_the_scheduler_goes_before_that_of_processes() -> None:
+    scheduler = Holders()
+    scheduler.held = [gpu(0, from_ms=100, name="train")]
+    slurm = reading(scheduler.source._replace(name=SCHEDULER))
+    slurm.read()
+    scene = Scene(slurm)
+    scene.tick(1000, gpu(0))
+    assert scene.held == (gpu(0, from_ms=100, name="train")._replace(source=SCHEDULER),)
+
+
+def test_much_that_is_held_is_told_in_messages_below_the_limit() -> None:
+    fact = {f"fact{place}": "x" * FACT for place in range(FACTS)}
+    held = [gpu(place)._replace(facts=fact) for place in range(MAX_REPORTED)]
+    told = build_held_messages(held)
+    assert [len(one.bindings) for one in told] == [PART_ROWS] * (MAX_REPORTED // PART_ROWS)
+    assert [one.more for one in told] == [True] * (len(told) - 1) + [False]
+    assert max(len(encode(one)) for one in told) < MAX_MESSAGE
+    assert len(told) <= MAX_HELD_MESSAGES
+
+
 words = st.text(max_size=50)
 
 
@@ -178,6 +222,7 @@ words = st.text(max_size=50)
         words,
         words,
         st.dictionaries(words, words, max_size=4),
+        st.lists(words, max_size=4).map(tuple),
     )
 )
 def test_any_binding_crosses_the_link_unchanged(binding: Binding) -> None:

@@ -69,8 +69,9 @@ def test_there_are_four_machines_and_each_source_works_on_one() -> None:
         for line in (HERE / machine / "expected.prom").read_text().splitlines():
             if line.startswith("# ") and line.endswith(": ok"):
                 works.add(line[2:].removesuffix(": ok"))
-    # A recording holds files; NVIDIA's driver and AMD's package are none, and tests/sources has stand-ins.
-    elsewhere = ("nvidia", "amdsmi")
+    # A recording holds files; NVIDIA's driver, AMD's package and Slurm's commands are none: their own tests
+    # have stand-ins.
+    elsewhere = ("nvidia", "amdsmi", "slurm")
     assert {
         source.name for source in find_sources() if not source.name.startswith(elsewhere)
     } - works == set()

@@ -71,6 +71,8 @@ def _row(job: Mapping[str, Any]) -> list[str]:
     nodes = ",".join(job["nodes"][:SHOWN]) + (f" +{more}" if (more := len(job["nodes"]) - SHOWN) > 0 else "")
     end = job["end_ms"]
     lasted = since(job["start_ms"]) if end is None else format_duration(end - job["start_ms"])
-    gpus = job["facts"].get("gpus", "-") if job["state"] == "waiting" else str(len(job["gpus"]))
+    # A job that ended before its GPUs were seen has only their number.
+    seen = "" if job["state"] == "waiting" else str(len(job["gpus"]) or "")
+    gpus = seen or job["facts"].get("gpus", "-" if job["state"] == "waiting" else "0")
     words = [job["id"], job["state"], job["user"] or "-", job["name"] or "-", gpus]
     return [*words, nodes or "-", lasted, job["facts"].get("reason", "") or "-"]

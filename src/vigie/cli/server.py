@@ -98,6 +98,7 @@ def _build_config(settings: flags.Settings) -> ServerConfig:
         admin_password=_auth_options.admin_password(values),
         scrape=_scrape_options.rules(settings.section("scrape")),
         file_sd=_scrape_options.file_sd(settings.section("scrape")),
+        cluster_reporters=tuple(values["cluster_reporters"]),
         itself=socket.gethostname(),
     )
     if settings.effective["remote_write.url"]:

@@ -7,7 +7,8 @@ from typing import Any
 from vigie.dashboards._build import ANY, build_multi_panel, build_panel
 from vigie.model.dashboard import Dashboard, Panel, Section
 
-_NEEDS = "a scraped Slurm exporter (built-in source planned)"
+_NEEDS = "the slurm source on Slurm's controller, or a scraped Slurm exporter"
+_NEEDS_SOURCE = "the slurm source on Slurm's controller"
 
 
 def _states(title: str, why: str, family: str, states: str, **rest: Any) -> Panel:
@@ -81,6 +82,27 @@ _QUEUE = (
         "alloc idle",
     ),
     _states("CPUs", "Other: on drained or down nodes.", "cpus", "alloc idle other"),
+)
+_PENDING = (
+    build_panel(
+        "Pending jobs by reason",
+        "Resources and Priority clear by themselves; the others need a user or an administrator.",
+        "count",
+        "sum by (reason) (vigie_slurm_pending_jobs)",
+        "{{reason}}",
+        stack=True,
+        needs=_NEEDS_SOURCE,
+        floor=0,
+    ),
+    build_panel(
+        "Oldest pending job by partition",
+        "Time since its submission.",
+        "seconds",
+        "max by (partition) (vigie_slurm_oldest_pending_seconds)",
+        "{{partition}}",
+        needs=_NEEDS_SOURCE,
+        floor=0,
+    ),
 )
 _NODES = (
     _states(
@@ -241,6 +263,37 @@ _SCHEDULER = (
         floor=0,
     ),
 )
+_POLLING = (
+    build_multi_panel(
+        "Age and interval",
+        "The interval doubles while the controller is slow, busy or does not reply.",
+        "seconds",
+        {
+            "age of the state": "max(vigie_slurm_state_age_seconds)",
+            "interval": "max(vigie_slurm_poll_interval_seconds)",
+        },
+        needs=_NEEDS_SOURCE,
+        floor=0,
+    ),
+    build_panel(
+        "Reply time by command",
+        "Above 2s the controller is polled less often.",
+        "seconds",
+        "max by (command) (vigie_slurm_reply_seconds)",
+        "{{command}}",
+        needs=_NEEDS_SOURCE,
+        floor=0,
+    ),
+    build_panel(
+        "Failed calls by command",
+        "While calls fail, the last state stays on display.",
+        "count",
+        "sum by (command) (increase(vigie_slurm_failed_calls_total[$__rate_interval]))",
+        "{{command}}",
+        needs=_NEEDS_SOURCE,
+        floor=0,
+    ),
+)
 
 DASHBOARD = Dashboard(
     "slurm",
@@ -249,9 +302,11 @@ DASHBOARD = Dashboard(
     (
         Section("Now", _NOW),
         Section("Queue", _QUEUE),
+        Section("Pending jobs", _PENDING),
         Section("Nodes", _NODES),
         Section("Partitions", _PARTITIONS),
         Section("Users and accounts", _PEOPLE),
         Section("Scheduler", _SCHEDULER),
+        Section("Polling", _POLLING),
     ),
 )

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 GPU = "gpu:"
+MAX_NODE_NAMES = 4  # by which another node is known
+SCHEDULER = "slurm"  # the source whose times and facts go before those of any other
 
 
 class Binding(NamedTuple):
@@ -23,6 +25,7 @@ class Binding(NamedTuple):
     user: str = ""
     source: str = ""
     facts: Mapping[str, str] = {}
+    node_names: tuple[str, ...] = ()  # of the node that has the resource, if not the one that reports it
 
     @property
     def gpu(self) -> str:

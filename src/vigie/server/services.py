@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,6 +42,7 @@ from vigie.server.ingest.link_tables import SharedTables
 from vigie.server.ingest.link_writer import LinkWriter
 from vigie.server.ingest.metadata import MetricMetadata, merge_metadata
 from vigie.server.ingest.remote_write import RemoteWriter
+from vigie.server.ingest.reported_holders import ReportedHolders
 from vigie.server.ingest.self_monitoring import SelfMonitor
 from vigie.server.maintenance import MaintenanceThread, RetentionConfig, open_store
 from vigie.server.metrics import LinkMetrics, LinkMetricsTable, QueueMetrics, ServerMetrics
@@ -95,6 +96,7 @@ class ServerConfig(NamedTuple):
     remote_write: Callable[[], RemoteWrite] | None = None  # what is taken goes there too
     access_log: str = "changes"  # or all, or off
     clock: Callable[[], int] = now_ms
+    cluster_reporters: tuple[str, ...] = ()  # nodes that may report allocations of others
     simulated: bool = False  # nothing of it is real, and every page says so
     itself: str = ""  # the instance under which the server keeps its own metrics; empty: it does not
 
@@ -159,6 +161,7 @@ class LinkHub:
         retention: RetentionConfig = RetentionConfig(),  # noqa: B008 - it cannot be changed
         is_scraped: Callable[[str, str], bool] = lambda _instance, _job: False,
         delegated_auth: DelegatedAuth | None = None,
+        reporters: Collection[str] = (),
     ) -> None:
         self.counts, self._clock, self._pass_on = LinkMetrics(), clock, pass_on
         self.database = ClusterDatabase(data / FILE)
@@ -168,6 +171,7 @@ class LinkHub:
         with contextlib.suppress(sqlite3.Error):  # on a full disk what is too old stays for a while
             self.events.prune(clock())
             self.bindings.prune(clock())
+        self._holders = ReportedHolders()
         self._writer = LinkWriter(store, self.database, self.events, self.activity)
         self.nodes = NodeStore(self.database, self.record_event, clock)
         alike = SharedTables()
@@ -185,9 +189,10 @@ class LinkHub:
             is_scraped,
             self.bindings,
             delegated_auth or DelegatedAuth(),
+            self._holders,
             pass_on,
         )
-        self.links = LinkEndpoint(shared, keys, answer_seconds)
+        self.links = LinkEndpoint(shared, keys, answer_seconds, reporters)
         self.table = LinkMetricsTable(self.counts, lambda: self.links.connected)
         self._watching = asyncio.ensure_future(self.links.watch())
 
@@ -218,6 +223,7 @@ class LinkHub:
     def _part(self, node: str, at_ms: int) -> None:
         """Have all end that a node held, and its series where they are passed on to."""
         self._writer.run_later(partial(self.bindings.end_all, node, at_ms))
+        self._writer.run_later(partial(self._holders.replace, node, ()))
         if self._pass_on:
             for job in self.activity.jobs(node):
                 self._writer.run_later(partial(self._pass_on.end, {"instance": node, "job": job}))
@@ -266,6 +272,7 @@ def build_services(
         pass_on=sink,
         retention=config.retention,
         is_scraped=targets.has,
+        reporters=config.cluster_reporters,
         delegated_auth=DelegatedAuth(lambda: app if config.auth.vouching else None),
     )
     opened.callback(hub.close)

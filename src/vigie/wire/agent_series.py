@@ -31,6 +31,7 @@ OUTCOME_METRICS = (
         "reason",
     ),
 )
+EXPORTED = "bindings"  # the table in which an agent exports the bindings of its node
 BINDING_METRICS = (
     HOLDER := info(
         "vigie_holder_info",

@@ -11,11 +11,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from vigie.model.binding import MAX_NODE_NAMES
+
 PROTOCOL = 1
 MAX_MESSAGE = 8 << 20
 RELAYED_PREFIX = "exporter/"  # prefix of the source of a relayed table; the exporter's job name follows
 MAX_TABLES = 1024  # table numbers that a connection may use at once
-MAX_BINDINGS = 4096  # current bindings of one node
+MAX_BINDINGS = 4096  # of one message
+MAX_HELD_MESSAGES = 16  # for all current bindings
 
 Name = Annotated[str, Meta(max_length=253)]
 Text = Annotated[str, Meta(max_length=4096)]
@@ -102,7 +105,7 @@ class EventMessage(Struct, tag="event", omit_defaults=True):
 
 
 class BindingMessage(Struct, tag="binding", omit_defaults=True):
-    """A binding on the node."""
+    """A binding on the node, or on another one that the scheduler reported."""
 
     sequence: Sequence
     resource: Name
@@ -113,12 +116,17 @@ class BindingMessage(Struct, tag="binding", omit_defaults=True):
     user: Name = ""
     source: Name = ""
     facts: Labels = {}
+    node_names: Annotated[list[Name], Meta(max_length=MAX_NODE_NAMES)] = []  # of another node, surest first
 
 
-class HeldBindings(Struct, tag="held"):
-    """All current bindings of the node, sent on each connection. Bindings not in it have ended."""
+class HeldBindings(Struct, tag="held", omit_defaults=True):
+    """All current bindings of the node, sent on each connection. Bindings not in it have ended.
+
+    Many are split over several messages, all but the last with `more`.
+    """
 
     bindings: Annotated[list[BindingMessage], Meta(max_length=MAX_BINDINGS)]
+    more: bool = False
 
 
 class InventoryMessage(Struct, tag="inventory"):

@@ -32,7 +32,7 @@ class Heard:
 
     def __init__(self) -> None:
         self.shared = SharedTables()
-        self.tables = LinkTables(self.shared, "ours")
+        self.tables = LinkTables(self.shared, frozenset(("ours",)))
         self.numbers: set[int] = set()
         self.kinds: list[type] = []
         self.sources: list[list[Table]] = []

@@ -238,3 +238,97 @@ def test_bindings_survive_a_restart(tmp_path: Path) -> None:
         assert len(book.find()) == number
         assert len(book.jobs.find()) == 1
         database.close()
+
+
+def process(index: int, begin: int, end: int | None = None, job: str = "17") -> Binding:
+    return Binding(f"gpu:{index}", "job", job, begin, end, "ada", "processes")
+
+
+def times(book: BindingStore) -> list[tuple[str, str, int, int | None, str]]:
+    return [
+        (kept.node, kept.binding.resource, kept.binding.from_ms, kept.binding.to_ms, kept.binding.source)
+        for kept in book.find()
+    ]
+
+
+def test_scheduler_and_processes_that_say_the_same_make_one_binding(book: BindingStore) -> None:
+    book.add("n1", process(0, 1500))
+    book.add("head", gpu(0), "n1")
+    book.add("n1", process(0, 1800))
+    assert times(book) == [("n1", "gpu:0", 1000, None, "slurm")]
+    book.add("n1", process(0, 1500, 2500))  # the process has ended, the allocation has not
+    book.add("head", gpu(0, end=3000), "n1")
+    book.add("n1", process(0, 2900))  # it is still seen for a moment
+    assert times(book) == [("n1", "gpu:0", 1000, 3000, "slurm")]
+    book.add("n1", process(0, 4000))  # but this one has no allocation
+    assert times(book)[0] == ("n1", "gpu:0", 4000, None, "processes")
+
+
+def test_each_reporter_ends_only_what_it_reported(book: BindingStore) -> None:
+    book.add("head", gpu(0)._replace(node_names=("n1",)), "n1")
+    book.add("n1", process(1, 1500, job="18"))
+    book.replace_held("n1", [], 5000)
+    assert ends(book) == {"n1 gpu:0": (None, TOLD), "n1 gpu:1": (5000, GUESSED)}
+    book.replace_held("head", [], 6000)
+    assert ends(book)["n1 gpu:0"] == (6000, GUESSED)
+
+
+def test_lost_reporter_takes_along_what_it_reported_of_others(book: BindingStore) -> None:
+    there = gpu(0)._replace(node_names=("n1",))
+    book.add("head", there, "n1")
+    book.end_all("n1", 4000)
+    assert ends(book)["n1 gpu:0"] == (None, TOLD)  # the scheduler still says so
+    book.end_all("head", 5000)
+    assert ends(book)["n1 gpu:0"] == (5000, UNHEARD)
+    book.replace_held("head", [there], 6000, {("n1",): "n1"})
+    assert ends(book)["n1 gpu:0"] == (None, TOLD)
+
+
+@pytest.mark.parametrize("returned_first", [True, False])
+def test_controllers_that_take_over_from_each_other_end_nothing(
+    book: BindingStore, returned_first: bool
+) -> None:
+    book.add("spare", gpu(0), "n1")
+    reports = [("head", gpu(0)), ("spare", gpu(0, end=5000))]  # the spare one falls silent
+    for reporter, binding in reports if returned_first else reversed(reports):
+        book.add(reporter, binding, "n1")
+    assert ends(book) == {"n1 gpu:0": (None, TOLD)}
+    book.add("head", gpu(0, end=7000)._replace(facts={"state": "COMPLETED"}), "n1")
+    assert ends(book) == {"n1 gpu:0": (7000, TOLD)}
+
+
+def test_job_known_by_another_name_in_cgroups_gets_its_id(book: BindingStore) -> None:
+    sluid = "s5AXM7Q1J4JD00"
+    book.add("n1", process(0, 1500, job=sluid))
+    assert [job.id for job in book.jobs.find()] == [sluid]
+    named = gpu(1)._replace(facts={"sluid": sluid})
+    book.add("head", named, "n1")
+    book.add("n1", process(2, 1500, job=sluid))
+    (job,) = book.jobs.find()
+    assert (job.id, job.gpus) == ("17", ["n1:0", "n1:1", "n1:2"])
+
+
+def ended_node(job: str, begin: int, end: int, gpus: int) -> Binding:
+    facts = {"held_gpus": str(gpus), "state": "COMPLETED"}
+    return Binding("node", "job", job, begin, end, "ada", "slurm", facts)
+
+
+def test_end_without_indices_ends_the_gpus_that_were_seen(book: BindingStore) -> None:
+    book.add("head", gpu(0), "n1")
+    book.add("head", gpu(1), "n1")
+    book.replace_held("head", [], 9000)  # the agent was restarted, and cannot say when they ended
+    book.add("head", ended_node("17", 1000, 8000, 2), "n1")
+    assert ends(book) == {"n1 gpu:0": (8000, TOLD), "n1 gpu:1": (8000, TOLD)}
+    (job,) = book.jobs.find()
+    assert (job.end_ms, job.facts["state"]) == (8000, "COMPLETED")
+
+
+def test_thousand_short_jobs_are_counted_by_the_schedulers_own_times(tmp_path: Path) -> None:
+    database = ClusterDatabase(tmp_path / FILE)
+    book = BindingStore(database, clock=lambda: 10_000_000)
+    for number in range(1000):
+        book.add("head", ended_node(str(number), number * 1000, number * 1000 + 600, 1), "n1")
+        book.add("head", ended_node(f"b{number}", number * 1000, number * 1000 + 300, 2), "n1")  # beside it
+    (user,) = book.users.find(BindingFilter(), 0, 10_000_000)
+    assert user.held_ms == 1000 * 600 + 2 * 1000 * 300
+    database.close()

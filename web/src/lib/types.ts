@@ -347,6 +347,8 @@ export interface JobRow {
   ladder: JobLadder;
   badge: string;
   why: string;
+  array: string;
+  restarts: number;
 }
 
 /** Jobs, with how much of what they hold works. */

@@ -52,6 +52,8 @@ function factsOf(job: JobRow, at: number): (Fact | null)[] {
     plainFact("account", job.account),
     plainFact("partition", job.partition),
     plainFact("state", job.reason ? `${job.state} (${job.reason})` : job.state),
+    plainFact("array task", job.array),
+    plainFact("restarts", job.restarts ? String(job.restarts) : ""),
     timeFact("started", job.start_ms, at),
     timeFact("ended", job.end_ms, at),
     nodesFact(job.nodes),

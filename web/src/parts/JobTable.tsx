@@ -71,8 +71,9 @@ const GPUS: Column<JobRow> = {
   key: "gpus",
   head: "GPUs",
   right: true,
-  by: (job) => job.gpus.length,
-  cell: (job) => job.gpus.length,
+  // A job that ended before its GPUs were seen has only their number.
+  by: (job) => job.gpus.length || job.wanted_gpus,
+  cell: (job) => job.gpus.length || job.wanted_gpus || 0,
 };
 const ODD: Column<JobRow> = {
   key: "badge",

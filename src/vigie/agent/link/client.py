@@ -32,13 +32,12 @@ from vigie.common.endpoint import TlsOptions
 from vigie.common.redaction import redact_url
 from vigie.model import Binding, Event, Frame
 from vigie.wire import messages
-from vigie.wire.bindings import build_binding_message
+from vigie.wire.bindings import build_held_messages
 from vigie.wire.messages import (
     Ack,
     Command,
     DelegatedResponse,
     Goodbye,
-    HeldBindings,
     InventoryMessage,
     MalformedMessageError,
     Welcome,
@@ -306,9 +305,8 @@ class LinkClient:
         due = self._held_due or (self._backlog_sent and not self.buffer.has_waiting)
         if due and self._held is not None:
             self._held_due = self._backlog_sent = False
-            await socket.send(
-                messages.encode(HeldBindings([build_binding_message(held, 1) for held in self._held]))
-            )
+            for message in build_held_messages(self._held):
+                await socket.send(messages.encode(message))
 
     async def _send_inventory(self, socket: ClientConnection, now: float) -> None:
         """Send the inventory if it changed: a driver may be loaded later."""

@@ -96,6 +96,15 @@ SETTINGS = (
         switch,
         COMMANDS,
     ),
+    Setting(
+        "server",
+        "cluster_reporters",
+        [],
+        "Nodes that may report allocations of other nodes, such as the node of Slurm's controller. "
+        "The server's own machine always may.",
+        words,
+        COMMANDS,
+    ),
     Setting("server", "tls_cert", "", "Certificate with its chain, PEM. Enables TLS.", text, COMMANDS),
     Setting("server", "tls_key", "", "Key of tls_cert, unless that holds it.", text, COMMANDS),
 )

@@ -46,6 +46,12 @@ create table jobs (
 create index jobs_by_start on jobs (start_ms, number);
 create index jobs_by_user on jobs (user);
 """,
+    # The node that reported a binding, if it is on another one; and by what else a job is known.
+    """
+alter table bindings add column reporter text not null default '';
+create index open_bindings_by_reporter on bindings (reporter) where to_ms is null;
+create table job_aliases (alias text primary key, job text not null) without rowid;
+""",
 )
 Query = Callable[[str, Sequence[Any]], list[sqlite3.Row]]
 log = logging.getLogger(__name__)

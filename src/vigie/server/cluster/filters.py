@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-JOB, QUEUE = "job", "queue"
+JOB, QUEUE, NODE = "job", "queue", "node"
+HELD_GPUS = "held_gpus"  # the fact of how many GPUs a job had on a node, where nobody said which
 HELD, ENDED = "held", "ended"
 TOLD, GUESSED, UNHEARD = 0, 1, 2  # how we know that a binding has ended
 

@@ -10,17 +10,20 @@ from vigie.server.cluster.filters import ENDED, HELD, JOB, QUEUE, BindingFilter
 
 HOUR_MS = 3_600_000
 # A job, its container and its environment hold one GPU together: of spans that overlap, only what an
-# earlier one did not cover is counted.
+# earlier one did not cover is counted. A job that ended before anybody saw its GPUs has only their number.
 HOURS = """
 with spans as (
-    select user, node, resource, max(from_ms, ?) as begin, min(coalesce(to_ms, ?), ?) as end
+    select user, node, max(from_ms, ?) as begin, min(coalesce(to_ms, ?), ?) as end,
+        case when resource like 'gpu:%' then resource else holder end as thing,
+        case when resource like 'gpu:%' then 1
+            when resource = 'node' then coalesce(cast(json_extract(facts, '$.held_gpus') as integer), 0)
+            else 0 end as gpus
     from bindings where user != '' and {condition}),
 fresh as (
-    select user, resource, end, max(begin, coalesce(max(end) over (
-        partition by user, node, resource order by begin rows between unbounded preceding and 1 preceding
+    select user, gpus, end, max(begin, coalesce(max(end) over (
+        partition by user, node, thing order by begin rows between unbounded preceding and 1 preceding
     ), begin)) as begin from spans)
-select user, sum(case when resource like 'gpu:%' then max(0, end - begin) else 0 end) as held_ms
-from fresh group by user
+select user, sum(gpus * max(0, end - begin)) as held_ms from fresh group by user
 """
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 import sqlite3
+from collections.abc import Collection
 from functools import partial
 from typing import Any, Protocol
 
@@ -14,6 +15,7 @@ from starlette.routing import BaseRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from vigie.common.change_logger import ChangeLogger
+from vigie.server.auth.origin import not_local
 from vigie.server.auth.secrets_file import SecretsError
 from vigie.server.cluster.nodes import NAME, REMOVED
 from vigie.server.http.routes import TEXT, Content, Operation, RouteAccess, SocketRoute
@@ -58,8 +60,15 @@ class UnwantedLinkError(Exception):
 class LinkEndpoint:
     """The endpoint, and who is on the line."""
 
-    def __init__(self, shared: LinkServices, keys: NodeKeys, answer_seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(
+        self,
+        shared: LinkServices,
+        keys: NodeKeys,
+        answer_seconds: float = ANSWER_SECONDS,
+        reporters: Collection[str] = (),
+    ) -> None:
         self._shared, self._keys, self._answer_seconds = shared, keys, answer_seconds
+        self._reporters = frozenset(reporters)  # nodes that may report what is held on others
         self._live: dict[str, LinkSession] = {}
         self._acknowledged: dict[str, tuple[str, int]] = {}  # by node: start of its agent, sequence
 
@@ -150,7 +159,11 @@ class LinkEndpoint:
         if before and before.start != hello.start:  # what the one before told, this one may not know of
             self._shared.writer.run_later(partial(self._shared.activity.mark_stopped, hello.node))
         node = self._shared.nodes.connect(hello, address, joined=joined)
-        session = self._live[hello.node] = LinkSession(socket, hello, self._shared, node.boot_ms)
+        # An agent on the server's own machine may report of others: who is there could write the files.
+        trusted = hello.node in self._reporters or not not_local(socket, ())
+        session = self._live[hello.node] = LinkSession(
+            socket, hello, self._shared, node.boot_ms, reports_others=trusted
+        )
         try:
             key = self._keys.new_node_key(hello.node) if joined else ""
             start, acknowledged = self._acknowledged.get(hello.node, ("", 0))

@@ -20,9 +20,12 @@ from vigie.server.byte_budget import ByteSemaphore
 from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.events import EventStore
 from vigie.server.cluster.nodes import NodeStore
+from vigie.server.ingest import reported_holders
+from vigie.server.ingest.link_bindings import LinkBindings
 from vigie.server.ingest.link_tables import LinkTables, SharedTables, gpus_by_pci_bus_id
 from vigie.server.ingest.link_writer import LinkWriter, Outcome, StoreUnavailableError
 from vigie.server.ingest.node_clock import NodeClock
+from vigie.server.ingest.reported_holders import ReportedHolders
 from vigie.server.metrics import LinkMetrics
 from vigie.server.parser_threads import parse
 from vigie.server.staleness.activity import JOB, ActivityLog
@@ -90,18 +93,36 @@ class LinkServices(NamedTuple):
     scraped: Callable[[str, str], bool]  # whether we scrape this instance and job ourselves
     bindings: BindingStore
     delegated_auth: DelegatedAuth
+    holders: ReportedHolders
     pass_on: FrameSink | None = None
 
 
 class LinkSession:
     """A connection whose agent has introduced itself."""
 
-    def __init__(self, socket: WebSocket, hello: Hello, shared: LinkServices, boot_ms: int) -> None:
+    def __init__(
+        self,
+        socket: WebSocket,
+        hello: Hello,
+        shared: LinkServices,
+        boot_ms: int,
+        *,
+        reports_others: bool = False,  # whether it may report what is held on other nodes, as Slurm's does
+    ) -> None:
         self.hello = hello
         self.acknowledged = 0
         self.said_goodbye = False
         self._socket, self._shared = socket, shared
-        self._tables = LinkTables(shared.alike, HERE.source)  # that one is for us to write
+        # Those are for us to write.
+        self._tables = LinkTables(shared.alike, frozenset((HERE.source, reported_holders.SOURCE)))
+        self._bindings = LinkBindings(
+            hello.node,
+            shared.bindings,
+            shared.nodes,
+            shared.holders,
+            shared.clock,
+            reports_others=reports_others,
+        )
         self._clock = NodeClock(boot_ms)
         self._room = asyncio.Semaphore(ON_THE_LINE)
         self._byte_room = ByteSemaphore(MAX_WAITING_BYTES)
@@ -186,7 +207,7 @@ class LinkSession:
 
     async def _handle_other(self, message: messages.Message, size: int) -> None:
         if isinstance(message, HeldBindings):
-            await self._replace_held([parse_binding(held) for held in message.bindings], size)
+            await self._replace_held(message, size)
         elif isinstance(message, InventoryMessage):
             self._shared.nodes.set_inventory(self.hello.node, message.has)
         elif isinstance(message, DelegatedRequest):
@@ -235,6 +256,7 @@ class LinkSession:
         self._shared.nodes.set_clock_offset(self.hello.node, self._clock.offset_ms)
         if JOB in jobs or not jobs:  # what exporters said alone comes beside a frame of the same time
             jobs.setdefault(JOB, []).append((HERE, (1.0, self._clock.offset_ms / 1000)))
+            jobs[JOB] += self._bindings.reported(plan.jobs.get(JOB, []))
         return [(job, ModelFrame(time_ms, tuple(parts))) for job, parts in jobs.items()]
 
     def _append(self, frames: list[tuple[str, ModelFrame]]) -> None:
@@ -256,7 +278,8 @@ class LinkSession:
         self._shared.counts.frames += 1
 
     def _note(self, message: EventMessage) -> None:
-        where = self._shared.nodes.add_gpu_index(self.hello.node, {**message.where, "node": self.hello.node})
+        node = self._bindings.place_of(message.kind, message.where)
+        where = self._shared.nodes.add_gpu_index(node, {**message.where, "node": node})
         event = ModelEvent(
             message.kind, message.begin_ms, message.what, where, message.end_ms, message.severity
         )
@@ -264,13 +287,14 @@ class LinkSession:
         self._shared.counts.events += 1
 
     def _bind(self, binding: ModelBinding) -> None:
-        self._shared.bindings.add(self.hello.node, binding)
+        self._bindings.add(binding)
         self._shared.counts.bindings += 1
 
-    async def _replace_held(self, bindings: list[ModelBinding], size: int) -> None:
+    async def _replace_held(self, message: HeldBindings, size: int) -> None:
         """Have all that is held now stored; it has no sequence, since it is told on each connection."""
-        hold = partial(self._shared.bindings.replace_held, self.hello.node, bindings, self._shared.clock())
-        await self._submit(self._last, hold, size)
+        held = self._bindings.collect(message)
+        if held is not None:
+            await self._submit(self._last, partial(self._bindings.replace, held), size)
 
     async def _store(self, sequence: int, store: Callable[[], None], size: int) -> None:
         if sequence <= self._last:

@@ -121,7 +121,9 @@ class _Known(NamedTuple):
 class LinkTables:
     """The tables of one connection, by their numbers."""
 
-    def __init__(self, alike: SharedTables, ours: str, most: int = MAX_LINK_TABLE_BYTES) -> None:
+    def __init__(
+        self, alike: SharedTables, ours: frozenset[str], most: int = MAX_LINK_TABLE_BYTES
+    ) -> None:
         self._alike, self._ours, self._most = alike, ours, most
         self._tables: dict[int, _Known] = {}
         self._plans: dict[tuple[int, ...], FrameLayout] = {}
@@ -151,7 +153,7 @@ class LinkTables:
             tables = [self[number] for number in numbers]
             plan = FrameLayout([8 * len(table.series) for table in tables], {})
             for place, table in enumerate(tables):
-                if table.source != self._ours:
+                if table.source not in self._ours:
                     plan.jobs.setdefault(job_of(table.source), []).append((place, table))
             if len(self._plans) >= MAX_PLANS:
                 self._plans.clear()

@@ -39,14 +39,17 @@ def receipt_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
 
 
 def build_receipt(
-    places: Sequence[Place], lasted_ms: int, found: BatchResult, step_ms: int
+    places: Sequence[Place], lasted_ms: int, found: BatchResult, step_ms: int, gpus: int = 0
 ) -> list[ReceiptLine]:
-    """Return the lines: GPU-hours held, measured, at each step of use, and energy."""
+    """Return the lines: GPU-hours held, measured, at each step of use, and energy.
+
+    For a job that ended before its GPUs were seen, `gpus` is their number.
+    """
     mine = set(places)
     used = {name: sum_hours(found, name, mine, step_ms) for name in STEPS if name != "held"}
     total = max((measured for measured, _ in used.values()), default=0.0)
     rows = [
-        _line("GPU-hours held", len(places) * lasted_ms / HOUR_MS),
+        _line("GPU-hours held", (len(places) or gpus) * lasted_ms / HOUR_MS),
         _line("of them measured", total or None, reason=NOT_STORED),
     ]
     for name, (measured, spent) in used.items():

@@ -67,6 +67,7 @@ async def build_job_page(
     if state == FINISHED and job.end_ms is not None:
         then = await snapshots.at(max(job.end_ms - LAST_MS, job.start_ms))
     places, more, life = _places(job), NONE, NONE
+    gpus = _count_unseen_gpus(job) if state == FINISHED and not places else 0
     span = sample_times(job.start_ms, then.at_ms)
     if places and state != WAITING:
         more = await snapshots.runner.run(rank_queries(job.nodes), then.at_ms)
@@ -81,7 +82,11 @@ async def build_job_page(
         numbers=_numbers(snapshot, then, job, state, ladder, medians),
         job=replace(JobRows(snapshot, redactor).build(job), ladder=ladder),
         ladder=build_steps(ladder, places, life, span.step) if state != WAITING else [],
-        receipt=build_receipt(places, _lasted_ms(snapshot, job, state), life, span.step) if places else [],
+        receipt=(
+            build_receipt(places, _lasted_ms(snapshot, job, state), life, span.step, gpus)
+            if places or gpus
+            else []
+        ),
         ranks=ranks,
         medians=medians,
         incidents=incidents,
@@ -118,6 +123,12 @@ def _out_of_service(snapshot: Snapshot, node: str) -> bool:
     return any(
         name == node and status.startswith(("drain", "down")) for name, status in snapshot.all("slurm")
     )
+
+
+def _count_unseen_gpus(job: JobRecord) -> int:
+    """Return how many GPUs a job had that nobody saw while it ran."""
+    text = job.facts.get("gpus", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
 
 
 def _places(job: JobRecord) -> list[Place]:

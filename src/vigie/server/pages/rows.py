@@ -114,6 +114,8 @@ class JobRows:
             nodes=job.nodes,
             gpus=job.gpus,
             wanted_gpus=_parse_count(facts.get("gpus", "")),
+            array=facts.get("array", ""),
+            restarts=_parse_count(facts.get("restarts", "")) or 0,
             ladder=self.build_ladder(job) if state == "running" else JobLadder(),
             badge=odd.badge if odd else "",
             why=explain_wait(facts.get("reason", "")) if state == WAITING else odd.title if odd else "",
@@ -171,7 +173,23 @@ def _reason(job: JobRecord, state: str, facts: dict[str, str]) -> str:
         return "nothing is heard of its nodes any more"
     if state == "waiting":
         return facts.get("reason", "")
-    return facts.get("state", "") if state == "finished" else ""
+    return (
+        format_final_state(facts.get("state", ""), facts.get("exit_code", "")) if state == "finished" else ""
+    )
+
+
+def format_final_state(state: str, exit_code: str) -> str:
+    """Return how a job ended, with Slurm's exit code where it says more.
+
+    >>> format_final_state("FAILED", "3:0"), format_final_state("FAILED", "0:11")
+    ('FAILED, exit code 3', 'FAILED, signal 11')
+    >>> format_final_state("COMPLETED", "0:0")
+    'COMPLETED'
+    """
+    code, _, signal = exit_code.partition(":")
+    if _parse_count(signal):
+        return f"{state}, signal {signal}"
+    return f"{state}, exit code {code}" if _parse_count(code) else state
 
 
 def _parse_count(text: str) -> int | None:

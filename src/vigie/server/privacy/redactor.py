@@ -73,7 +73,8 @@ HOSTS = dict.fromkeys(
 PATHS = {"id": "/", "resource": "cgroup:"}
 USERS = ("user", "username", "owner")
 JOBS = ("job_id", "jobid", "slurm_job_id", "hpc_job", "holder")
-HARMLESS = ("reason", "limit", "partition", "state")  # facts of a job that tell nothing of its owner
+# Facts of a job that tell nothing of its owner.
+HARMLESS = ("reason", "limit", "partition", "state", "gpus", "held_gpus", "exit_code", "restarts")
 _mask: ContextVar[Pseudonyms | None] = ContextVar("mask", default=None)
 
 

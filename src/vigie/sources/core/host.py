@@ -7,10 +7,11 @@ import os
 import pwd
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from vigie.model import Binding, Event, EventChange, Phase
+from vigie.sources.core.command import run_command
 from vigie.sources.core.driver import GpuDriver
 from vigie.sources.core.timex import Timex, adjtimex
 from vigie.sources.core.tree import FileBudget, Tree, read_page, to_printable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from vigie.sources.core.netlink import Qdisc
 
 MAX_NOTES = 32
-MAX_BINDINGS = 1024  # per source and machine
+MAX_BINDINGS = 16_384  # of one source; Slurm's has those of a whole cluster
 MAX_EVENT_CHANGES = 512  # per source, until the agent collects them with the next frame
 MAX_OPEN_FILES = 384
 
@@ -71,6 +72,10 @@ class SystemCalls:
     def amdsmi(self) -> Any:
         """Return AMD's Python package, or raise ImportError."""
         return importlib.import_module("amdsmi")
+
+    def run(self, argv: Sequence[str], environment: Mapping[str, str], seconds: float) -> Iterator[str]:
+        """Yield the lines that a program prints, or raise OSError or CommandError."""
+        return run_command(argv, environment, seconds)
 
     def statvfs(self, path: str) -> Statvfs:
         """Return the size of a mounted file system, or raise OSError. May block forever."""
@@ -158,12 +163,14 @@ class Host:
         **facts: str,
     ) -> None:
         """Report a current binding, during a read. One that the next read does not report has ended."""
+        self.add_binding(Binding(resource, holder_kind, holder, from_ms=from_ms, user=user, facts=facts))
+
+    def add_binding(self, binding: Binding) -> None:
+        """Report a binding, during a read: a current one, or with its end one that is over."""
         if len(self.bindings) < MAX_BINDINGS:
-            self.bindings.append(
-                Binding(resource, holder_kind, holder, from_ms=from_ms, user=user, facts=facts)
-            )
+            self.bindings.append(binding)
         else:
-            self.note(resource, f"more than {MAX_BINDINGS} bindings: the rest is dropped")
+            self.note(binding.resource, f"more than {MAX_BINDINGS} bindings: the rest is dropped")
 
     def report_event(
         self,

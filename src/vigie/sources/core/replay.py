@@ -11,7 +11,7 @@ import errno
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vigie.sources.core.dbus import BusCall
@@ -107,6 +107,10 @@ class ReplayedCalls(SystemCalls):
     def amdsmi(self) -> Any:
         """Fail: packages are not recorded."""
         raise ImportError("not part of a recorded machine")
+
+    def run(self, argv: Sequence[str], *_: object) -> Iterator[str]:
+        """Refuse: programs are not recorded."""
+        raise FileNotFoundError(errno.ENOENT, "not recorded", argv[0])
 
     def statvfs(self, path: str) -> Statvfs:
         """Return the recorded sizes. Other paths fail instead of hanging."""

@@ -127,6 +127,8 @@ class JobRow(Struct, frozen=True):
     ladder: JobLadder
     badge: str
     why: str
+    array: str = ""  # as squeue writes it: 4_2, or 4_[3-9] for its pending tasks
+    restarts: int = 0
 
 
 class SlurmState(Struct, frozen=True):

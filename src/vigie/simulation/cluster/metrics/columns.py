@@ -11,7 +11,7 @@ import numpy as np
 from vigie.agent import metrics
 from vigie.model import ABSENT, Metric
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.sources import _genv, _slurm, _triton
+from vigie.sources import _genv, _triton
 from vigie.sources.core.registry import find_sources
 from vigie.wire import agent_series
 
@@ -47,7 +47,6 @@ class UndeclaredMetricError(Exception):
 def _declared_metrics() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
     others: tuple[tuple[Metric, ...], ...] = (
         _genv.METRICS,
-        _slurm.METRICS,
         _triton.METRICS,
     )
     others += (metrics.METRICS, agent_series.METRICS)

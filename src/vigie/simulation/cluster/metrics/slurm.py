@@ -151,6 +151,28 @@ class Scheduler:
         yield gauge("slurm_scheduler_backfill_mean_cycle", self._zero + 36_000)
         yield gauge("slurm_scheduler_backfill_depth_mean", self._zero + len(self._scenario.pending))
         yield rate("slurm_scheduler_backfilled_jobs_since_start_total", self._zero + 0.002, start=812)
+        yield rate("slurm_scheduler_backfilled_jobs_since_cycle_total", self._zero + 0.002, start=37)
+        yield gauge("slurm_scheduler_backfilled_heterogeneous_total", self._zero)
+        yield from self._polling()
+
+    def _polling(self) -> Iterator[Column]:
+        """Yield how the simulated controller is polled."""
+        age = (self._times % 60_000) / 1000
+        yield gauge("vigie_slurm_up", self._zero + 1)
+        yield gauge("vigie_slurm_state_age_seconds", age)
+        yield gauge("vigie_slurm_poll_interval_seconds", self._zero + 60)
+        for command, seconds in (("jobs", 0.031), ("nodes", 0.018), ("sdiag", 0.009)):
+            spread = self._scenario.noise.around(f"slurm/{command}", self._times, 60_000, 0.3)
+            yield gauge("vigie_slurm_reply_seconds", seconds * spread, command)
+            yield rate("vigie_slurm_calls_total", self._zero + 1 / 60, command)
+            yield rate("vigie_slurm_failed_calls_total", self._zero, command)
+        for reason in sorted({one.reason for one in self._scenario.pending}):
+            mine = [self._pending[one.id] for one in self._scenario.pending if one.reason == reason]
+            yield gauge("vigie_slurm_pending_jobs", self._sum(mine), reason)
+        for partition in sorted({one.partition for one in self._scenario.pending}):
+            since = min(one.since for one in self._scenario.pending if one.partition == partition)
+            waited = np.maximum(self._times - self._scenario.at(since), 0) / 1000
+            yield gauge("vigie_slurm_oldest_pending_seconds", waited, partition)
 
     def _sum(self, parts: Iterable[Numbers]) -> Numbers:
         total = self._zero

@@ -62,6 +62,7 @@ def _facts(job: JobRow) -> list[tuple[str, str]]:
         ("partition", job.partition),
         ("state", job.state),
         ("reason", job.reason),
+        ("array", job.array),
         ("since", "" if job.start_ms is None else clock(job.start_ms)),
         ("limit", "" if job.limit_seconds is None else format_quantity(job.limit_seconds, "seconds")),
         ("nodes", " ".join(job.nodes)),

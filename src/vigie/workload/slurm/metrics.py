@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.model import Metric, gauge
+from vigie.model import Metric, counter, gauge, untyped
 
 
 def _states(prefix: str, help: str, states: str, *labels: str) -> tuple[Metric, ...]:
@@ -65,4 +65,23 @@ GPUS = (
     gauge("slurm_gpus_total", "GPUs of the cluster."),
     gauge("slurm_gpus_utilization", "Share of allocated GPUs, 0 to 1."),
 )
-METRICS = (*CPUS, *NODES, *NODE, *QUEUE, *PARTITION, *ACCOUNT, *USER, *SCHEDULER, *GPUS)
+CONVENTIONAL = (*CPUS, *NODES, *NODE, *QUEUE, *PARTITION, *ACCOUNT, *USER, *SCHEDULER, *GPUS)
+PENDING = (
+    PENDING_JOBS := gauge("vigie_slurm_pending_jobs", "Pending jobs by Slurm's reason.", "reason"),
+    OLDEST := gauge(
+        "vigie_slurm_oldest_pending_seconds", "Time since the oldest pending job was submitted.", "partition"
+    ),
+)
+POLLING = (
+    UP := gauge("vigie_slurm_up", "1 when the controller replied to the last poll, else 0."),
+    AGE := gauge("vigie_slurm_state_age_seconds", "Age of the state that slurm_* shows."),
+    INTERVAL := gauge("vigie_slurm_poll_interval_seconds", "Time between polls; doubles on a slow reply."),
+    REPLY := gauge("vigie_slurm_reply_seconds", "Duration of the last call of a Slurm command.", "command"),
+    CALLS := counter("vigie_slurm_calls_total", "Calls of a Slurm command.", "command"),
+    FAILURES := counter("vigie_slurm_failed_calls_total", "Failed calls of a Slurm command.", "command"),
+)
+BY_NAME = {metric.name: metric for metric in (*CONVENTIONAL, *PENDING, *POLLING)}
+METRICS = (
+    *BY_NAME.values(),
+    untyped("slurm_*", "What slurmctld serves itself (25.11 and later), under its own names and labels."),
+)

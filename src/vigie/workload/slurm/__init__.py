@@ -1,0 +1,1 @@
+"""Slurm's own words, read: jobs, nodes, scheduler diagnostics, fair shares, configuration."""

@@ -47,7 +47,7 @@ def test_estimate_is_what_python_takes() -> None:
 
 def test_one_connection_takes_so_many_bytes_and_no_more() -> None:
     shared = SharedTables()
-    tables = LinkTables(shared, "ours", most=3 * ONE_TABLE)
+    tables = LinkTables(shared, frozenset(("ours",)), most=3 * ONE_TABLE)
     for number in range(3):
         tables.announce(message(number, number * SIZE))
     with pytest.raises(MalformedMessageError, match="tables of this node take more than"):
@@ -57,7 +57,7 @@ def test_one_connection_takes_so_many_bytes_and_no_more() -> None:
 
 def test_all_connections_together_are_bounded_and_what_is_equal_counts_once() -> None:
     shared = SharedTables(most=3 * ONE_TABLE)
-    links = [LinkTables(shared, "ours") for _ in range(20)]
+    links = [LinkTables(shared, frozenset(("ours",))) for _ in range(20)]
     for link in links:
         link.announce(message(0, 0))
     links[0].announce(message(1, SIZE))
@@ -68,7 +68,7 @@ def test_all_connections_together_are_bounded_and_what_is_equal_counts_once() ->
 def test_closed_connection_gives_all_back() -> None:
     shared = SharedTables(most=3 * ONE_TABLE)
     for attempt in range(20):
-        link = LinkTables(shared, "ours")
+        link = LinkTables(shared, frozenset(("ours",)))
         link.announce(message(0, 2 * attempt * SIZE))
         link.announce(message(1, (2 * attempt + 1) * SIZE))
         assert shared.bytes <= 3 * ONE_TABLE
@@ -80,11 +80,11 @@ def test_closed_connection_gives_all_back() -> None:
 
 def test_layout_that_made_way_leaves_memory() -> None:
     shared = SharedTables(most=2 * ONE_TABLE)
-    link = LinkTables(shared, "ours")
+    link = LinkTables(shared, frozenset(("ours",)))
     link.announce(message(0, 0))
     gone = weakref.ref(shared.layout(message(0, 0).layout))
     link.close()
-    other = LinkTables(shared, "ours")
+    other = LinkTables(shared, frozenset(("ours",)))
     other.announce(message(0, SIZE))
     other.announce(message(0, 2 * SIZE))
     gc.collect()
@@ -93,7 +93,7 @@ def test_layout_that_made_way_leaves_memory() -> None:
 
 def test_table_that_changes_for_ever_stays_within_what_its_series_take() -> None:
     shared = SharedTables()
-    link = LinkTables(shared, "ours")
+    link = LinkTables(shared, frozenset(("ours",)))
     link.announce(message(0, 0))
     for turn in range(1, 200):
         link.announce(delta(0, 0, turn * SIZE, 100, list(range(SIZE - 100, SIZE))))
@@ -104,7 +104,7 @@ def test_table_that_changes_for_ever_stays_within_what_its_series_take() -> None
 
 def test_table_that_is_learned_after_the_end_is_not_kept() -> None:
     shared = SharedTables()
-    link = LinkTables(shared, "ours")
+    link = LinkTables(shared, frozenset(("ours",)))
     link.close()
     with pytest.raises(MalformedMessageError, match="closed"):
         link.announce(message(0, 0))

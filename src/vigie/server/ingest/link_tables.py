@@ -121,9 +121,7 @@ class _Known(NamedTuple):
 class LinkTables:
     """The tables of one connection, by their numbers."""
 
-    def __init__(
-        self, alike: SharedTables, ours: frozenset[str], most: int = MAX_LINK_TABLE_BYTES
-    ) -> None:
+    def __init__(self, alike: SharedTables, ours: frozenset[str], most: int = MAX_LINK_TABLE_BYTES) -> None:
         self._alike, self._ours, self._most = alike, ours, most
         self._tables: dict[int, _Known] = {}
         self._plans: dict[tuple[int, ...], FrameLayout] = {}

@@ -9,6 +9,7 @@ from typing import Any
 from vigie.common.config import ConfigError
 from vigie.common.endpoint import Secret, TlsOptions
 from vigie.server.scrape.config import ScrapeConfig, ScrapeCredentials, networks
+from vigie.server.scrape.networks import parse_networks
 
 MAX_SECONDS = 10.0
 
@@ -17,6 +18,10 @@ def rules(values: dict[str, Any]) -> ScrapeConfig:
     """Return how the server scrapes, or raise ConfigError that says which settings do not fit."""
     if values["timeout"] > values["interval"]:
         raise ConfigError("scrape.timeout should not be longer than scrape.interval")
+    try:
+        allowed = parse_networks(values["networks"])
+    except ValueError as error:
+        raise ConfigError(f"scrape.networks: {error}") from None
     return ScrapeConfig(
         interval=values["interval"],
         timeout=values["timeout"] or min(MAX_SECONDS, values["interval"]),
@@ -32,6 +37,7 @@ def rules(values: dict[str, Any]) -> ScrapeConfig:
             values["server_name"],
             values["insecure"],
         ),
+        networks=allowed,
     )
 
 

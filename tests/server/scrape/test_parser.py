@@ -14,7 +14,7 @@ from vigie.model.nan import NAN_BITS, float_to_bits, is_absent
 from vigie.model.table import Series
 from vigie.server.scrape.parser import ScrapedSamples, ScrapeParser
 from vigie.server.scrape.series_cache import LabelPolicy, ScrapeCache
-from vigie.wire.exposition.line_parser import ParseError
+from vigie.wire.exposition.line_parser import MAX_LINE, ParseError
 
 Told = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -282,3 +282,54 @@ def test_what_the_agent_would_write_is_read_back(samples: Told) -> None:
 def _spelt(name: str, pairs: frozenset[tuple[str, str]]) -> str:
     labels = dict(sorted(pairs))
     return format_series(Metric(name, "gauge", "", tuple(labels)), tuple(labels.values()))
+
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize("openmetrics", [False, True])
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"DB_PASSWORD={SECRET}",
+        f"a {SECRET}",
+        f"a 1 {SECRET}",
+        f"a 1 {SECRET} # x",
+        f'a{{{SECRET}="x",{SECRET}="y"}} 1',
+        f"a{{{SECRET}}} 1",
+        f'{{"{SECRET}}} 1',
+        f"a 1e{SECRET}",
+        f"root:{SECRET}:0:0",
+        SECRET,
+    ],
+)
+def test_error_says_where_and_quotes_nothing(line: str, openmetrics: bool) -> None:
+    end = "# EOF\n" if openmetrics else ""
+    with pytest.raises(ParseError, match=r"^line 3: ") as raised:
+        ScrapeParser(ScrapeCache()).parse(
+            f"# a comment\nb 1\n{line}\n{end}".encode(), openmetrics=openmetrics
+        )
+    assert SECRET not in str(raised.value)
+
+
+def test_missing_end_mark_quotes_nothing() -> None:
+    with pytest.raises(ParseError) as raised:
+        ScrapeParser(ScrapeCache()).parse(SECRET.encode(), openmetrics=True)
+    assert SECRET not in str(raised.value)
+
+
+def test_far_too_many_samples_are_refused_before_they_are_split() -> None:
+    parser = ScrapeParser(ScrapeCache())
+    with pytest.raises(ParseError, match=r"scrape\.sample_limit"):
+        parser.parse(b"a 1\n" * 21 + b"\xff", most=10)  # what is not text is not even looked at
+    parser.parse(b"# a comment\n" * 100 + b"a 1\n", most=10)
+
+
+def test_reading_that_takes_too_long_is_given_up() -> None:
+    with pytest.raises(ParseError, match="could not be read within"):
+        ScrapeParser(ScrapeCache()).parse(b"a 1\n", seconds=-1)
+
+
+def test_endless_line_is_refused() -> None:
+    with pytest.raises(ParseError, match=f"longer than {MAX_LINE}"):
+        ScrapeParser(ScrapeCache()).parse(b'a{b="' + b"x" * MAX_LINE + b'"} 1\n')

@@ -16,6 +16,7 @@ from vigie.model.nan import is_absent, is_stale
 from vigie.query.storage import Matcher
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.scrape.config import ScrapeConfig, ScrapeCredentials, networks
+from vigie.server.scrape.networks import parse_networks
 from vigie.server.scrape.scrape_loop import TargetHealth, phase
 from vigie.server.scrape.scraper import Scraper
 from vigie.server.scrape.target import Target, target_of
@@ -323,3 +324,29 @@ def test_series_that_the_store_refuses_are_a_failed_scrape(tmp_path: Path) -> No
                 scraper.close()
         assert set(series(store, "up")["instance=127.0.0.1,job=test"]) == {0.0}
         assert "bad is bad" in scraper.states()[target.url].error
+
+
+def test_exporter_that_is_not_one_shows_nothing_of_its_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with exporting("DB_PASSWORD=hunter2\n") as exporter, scraping(tmp_path) as bench:
+        target = bench.add(exporter)
+        wait(lambda: bench.state(target).health == "down")
+        assert "hunter2" not in bench.state(target).error
+    assert "hunter2" not in caplog.text
+
+
+def test_sample_limit_holds_by_default_also_for_large_answers(tmp_path: Path) -> None:
+    text = "".join(f'a{{n="{number}"}} 1\n' for number in range(ScrapeConfig().most_samples + 1))
+    with exporting(text) as exporter, scraping(tmp_path, RULES._replace(timeout=30.0)) as bench:
+        target = bench.add(exporter)
+        wait(lambda: "scrape.sample_limit" in bench.state(target).error)
+        assert bench.series("a") == {}
+
+
+def test_network_that_is_not_listed_is_not_scraped(tmp_path: Path) -> None:
+    rules = RULES._replace(networks=parse_networks(["127.0.0.2/32"]))
+    with exporting("a 1\n") as exporter, scraping(tmp_path, rules) as bench:
+        target = bench.add(exporter)
+        wait(lambda: "scrape.networks" in bench.state(target).error)
+        assert exporter.connections == 0

@@ -54,6 +54,7 @@ def test_settings_reach_the_rules() -> None:
         ({"interval": 5, "timeout": 6}, "scrape.timeout should not be longer"),
         ({"token_file": "/x"}, "scrape.secrets_for"),
         ({"user": "me"}, "scrape.secrets_for"),
+        ({"networks": ["10.0.0.0/99"]}, "scrape.networks"),
         ({"interval": 0}, "between 1 and 3600"),
         ({"honor_labels": "maybe"}, "true or false"),
     ],

@@ -43,7 +43,10 @@ class RelayedExposition:
             f"{_split(line)[0]} {next(places)}" if line and line[0] != "#" else line.rstrip("\r")
             for line in lines
         ]
-        families = parse("\n".join(plain).rstrip("\n") + "\n")
+        try:
+            families = parse("\n".join(plain).rstrip("\n") + "\n")
+        except ValueError as error:  # without its words: they may quote a secret
+            raise ValueError(f"{str(error).partition(':')[0]}: invalid exposition") from None
         samples = [sample for family in families.values() for sample in family.samples(HELP)]
         self._order = tuple(int(place or 0) for _, _, place in samples)
         self._table = self._next_table([(metric, labels) for metric, labels, _ in samples])
@@ -62,7 +65,7 @@ class RelayedExposition:
 def _split(line: str) -> tuple[str, str]:
     match = SAMPLE.fullmatch(line.rstrip("\r"))
     if match is None:
-        raise ValueError(f"{line[:80]!r} is neither a sample nor a comment")
+        raise ValueError("a line is neither a sample nor a comment")
     return match[1], match[2]
 
 
@@ -70,5 +73,5 @@ def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise ValueError(f"{text[:40]!r} is not a number") from None
+        raise ValueError("a value is not a number") from None
     return value if value == value else NAN

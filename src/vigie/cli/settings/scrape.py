@@ -22,16 +22,24 @@ SETTINGS = (
     Setting(
         "scrape",
         "sample_limit",
-        0.0,
+        100_000.0,
         "Maximum samples of a scrape; one with more fails. 0: no limit.",
         number(0, 1e9),
     ),
     Setting(
         "scrape",
         "body_megabytes",
-        64.0,
+        32.0,
         "Maximum size of a scrape, decompressed; a larger one fails.",
         number(0.001, 4096),
+    ),
+    Setting(
+        "scrape",
+        "networks",
+        [],
+        "Networks that may be scraped, such as 10.0.0.0/8. Empty: all but link-local, multicast and cloud "
+        "metadata addresses. Names are checked by the address they resolve to.",
+        words,
     ),
     Setting(
         "scrape",

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple, cast
 
 import httptools
+
+from vigie.server.scrape.networks import AddressNotAllowedError, ScrapeNetworks
 
 try:  # twice as quick as zlib; it has no wheels for rarer processors
     from isal import isal_zlib as zlib
 except ImportError:
     import zlib  # type: ignore[no-redef]
 
+Resolve = Callable[[str, int], Awaitable[list[str]]]
 MAX_HEAD = 64 << 10
 GZIP = 31  # zlib's word for a gzip header
 
@@ -38,13 +42,23 @@ class TargetAddress(NamedTuple):
     path: str
     tls: ssl.SSLContext | None = None
     server_name: str = ""
+    networks: ScrapeNetworks = ScrapeNetworks()
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """Return the addresses of a host."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class ScrapeClient:
-    """Asks one exporter again and again; the caller sets the deadline, and `close`s after a missed one."""
+    """Asks one exporter again and again; the caller sets the deadline, and `close`s after a missed one.
 
-    def __init__(self, place: TargetAddress, most: int) -> None:
-        self._place, self._most = place, most
+    Redirects are not followed: whoever is asked is the target, at an address that may be scraped.
+    """
+
+    def __init__(self, place: TargetAddress, most: int, resolve: Resolve = resolve) -> None:
+        self._place, self._most, self._resolve = place, most, resolve
         self._connection: _Connection | None = None
 
     async def get(self, headers: Mapping[str, str]) -> ScrapeResponse:
@@ -69,19 +83,32 @@ class ScrapeClient:
             self._connection = None
 
     async def _opened(self) -> _Connection:
-        place, loop = self._place, asyncio.get_running_loop()
         try:
-            _, connection = await loop.create_connection(
-                lambda: _Connection(self._most),
-                place.host,
-                place.port,
-                ssl=place.tls,
-                server_hostname=(place.server_name or place.host) if place.tls else None,
-            )
+            addresses = await self._resolve(self._place.host, self._place.port)
+            self._connection = await self._connected(self._place.networks.allowed(addresses))
+        except AddressNotAllowedError as error:
+            raise ScrapeError(str(error)) from None
         except (OSError, ValueError) as error:  # ValueError: a host name that cannot be one
             raise ScrapeError(f"cannot connect: {getattr(error, 'strerror', '') or error}") from None
-        self._connection = connection
-        return connection
+        return self._connection
+
+    async def _connected(self, addresses: Sequence[str]) -> _Connection:
+        """Return a connection to the first address that answers; a name would be resolved once more."""
+        place, failure = self._place, OSError("no address")
+        for address in addresses:
+            try:
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    lambda: _Connection(self._most),
+                    address,
+                    place.port,
+                    ssl=place.tls,
+                    server_hostname=(place.server_name or place.host) if place.tls else None,
+                )
+            except OSError as error:
+                failure = error
+            else:
+                return connection
+        raise failure
 
     async def _exchange(self, connection: _Connection, request: bytes) -> ScrapeResponse:
         try:
@@ -216,7 +243,7 @@ def _unpacked(reply: _Reply, most: int) -> ScrapeResponse:
     if encoding == "gzip":
         body = _gunzipped(body, most)
     elif encoding != "identity":
-        raise ScrapeError(f"the answer comes as {encoding[:40]!r}, which was not asked for")
+        raise ScrapeError("the answer has a content encoding that was not asked for")
     return ScrapeResponse(body, reply.headers.get("content-type", ""))
 
 

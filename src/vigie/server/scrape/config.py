@@ -10,6 +10,7 @@ from typing import NamedTuple
 from vigie import __version__
 from vigie.common.endpoint import Endpoint, Secret, TlsOptions
 from vigie.server.scrape.client import ScrapeError, TargetAddress
+from vigie.server.scrape.networks import ScrapeNetworks
 from vigie.server.scrape.target import Target, same_host
 
 # What a Prometheus asks for, so that an exporter spells its labels alike for both.
@@ -35,12 +36,13 @@ class ScrapeCredentials(NamedTuple):
 class ScrapeConfig(NamedTuple):
     interval: float = 10.0
     timeout: float = 10.0
-    most_samples: int = 0  # in one scrape; 0: no bound
-    most_bytes: int = 64 << 20
+    most_samples: int = 100_000  # in one scrape; 0: no bound
+    most_bytes: int = 32 << 20
     honor_labels: bool = False
     honor_times: bool = True
     credentials: ScrapeCredentials = ScrapeCredentials()
     tls: TlsOptions = TlsOptions()
+    networks: ScrapeNetworks = ScrapeNetworks()
 
     def headers(self, target: Target) -> dict[str, str]:
         """Return the headers of a request; secrets are read anew, so that they can be changed."""
@@ -61,7 +63,9 @@ class ScrapeConfig(NamedTuple):
 
     def place(self, target: Target, tls: Callable[[], ssl.SSLContext]) -> TargetAddress:
         secure = tls() if target.scheme == "https" else None
-        return TargetAddress(target.host, target.port, target.path, secure, self.tls.server_name)
+        return TargetAddress(
+            target.host, target.port, target.path, secure, self.tls.server_name, self.networks
+        )
 
 
 def networks(entries: Iterable[str]) -> tuple[str, ...]:

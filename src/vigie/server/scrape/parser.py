@@ -7,6 +7,8 @@ new one is taken apart.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -22,10 +24,10 @@ from vigie.wire.exposition.line_parser import (
     parse_timestamps,
     parse_value,
     parse_values,
-    quote,
 )
 
 EOF = "# EOF"
+LINES_A_LOOK = 1000  # at the clock
 
 
 class TimedSample(NamedTuple):
@@ -89,9 +91,15 @@ class ScrapeParser:
         self._layout = catalogue.layout({}, shelf)
         self._there = frozenset[str]()  # texts that the last scrape had, where it had not all
         self._order: LineOrder | None = None  # the lines of the last scrape, where some gave times
+        self._until = self._seconds = math.inf  # when the reading is given up
 
-    def parse(self, body: bytes, *, openmetrics: bool = False, most: int = 0) -> ScrapedSamples:
-        """Return the samples of a body, or raise ParseError; with a bound, too many are an error."""
+    def parse(
+        self, body: bytes, *, openmetrics: bool = False, most: int = 0, seconds: float = math.inf
+    ) -> ScrapedSamples:
+        """Return the samples of a body, or raise ParseError; too many or too long a time are an error."""
+        self._until, self._seconds = time.monotonic() + seconds, seconds
+        if most and body.count(b"\n") - body.count(b"\n#") > 2 * most:  # before anything is made of it
+            raise ParseError(f"more than {2 * most} samples, and the bound is {most} (scrape.sample_limit)")
         try:
             content = body.decode()
         except UnicodeDecodeError as error:
@@ -107,7 +115,7 @@ class ScrapeParser:
             raise ParseError(f"{len(lines)} samples, and the bound is {most} (scrape.sample_limit)")
         if row is None:
             before = self._layout
-            scraped = self._sorted_out(lines, openmetrics)
+            scraped = self._sorted_out(lines, openmetrics, content)
             if self._layout is not before:
                 self._catalogue.described.take(families(content))
             return scraped
@@ -124,11 +132,11 @@ class ScrapeParser:
             return None, []
         return parse_values([line[length:] for line, length in zip(lines, layout.lengths, strict=True)]), []
 
-    def _sorted_out(self, lines: list[str], openmetrics: bool) -> ScrapedSamples:
+    def _sorted_out(self, lines: list[str], openmetrics: bool, content: str) -> ScrapedSamples:
         plain: dict[str, float] = {}
         series_of: dict[str, Series] = {}
         timed: list[TimedSample] = []
-        samples = list(self._read(lines, openmetrics))
+        samples = list(self._read(lines, openmetrics, content))
         for line in samples:
             if line.time_ms is None or not self._honor_times:
                 plain.setdefault(line.text, line.value)
@@ -147,12 +155,17 @@ class ScrapeParser:
         self._order = LineOrder(samples) if timed and in_order else None
         return ScrapedSamples(self._layout, row, timed, len(lines), added)
 
-    def _read(self, lines: list[str], openmetrics: bool) -> Iterable[ExpositionLine]:
-        for line in lines:
-            found = self._known(line, openmetrics)
-            if found is None:
-                found = parse_line(line, openmetrics)
-                self._catalogue.learn(found.text, found.series)
+    def _read(self, lines: list[str], openmetrics: bool, content: str) -> Iterable[ExpositionLine]:
+        for place, line in enumerate(lines):
+            if place % LINES_A_LOOK == 0 and time.monotonic() > self._until:
+                raise ParseError(f"{len(lines)} samples could not be read within {self._seconds:g} s")
+            try:
+                found = self._known(line, openmetrics)
+                if found is None:
+                    found = parse_line(line, openmetrics)
+                    self._catalogue.learn(found.text, found.series)
+            except ParseError as error:
+                raise ParseError(f"line {_line_number(content, line)}: {error}") from None
             yield found
 
     def _known(self, line: str, openmetrics: bool) -> ExpositionLine | None:
@@ -172,10 +185,13 @@ class ScrapeParser:
         return None
 
 
+def _line_number(content: str, wanted: str) -> int:
+    lines = content.split("\n")
+    return next(number for number, line in enumerate(lines, 1) if line.strip(" \t") == wanted)
+
+
 def _until_end(content: str) -> str:
     end = content.removesuffix("\n")
     if not (end == EOF or end.endswith("\n" + EOF)):
-        raise ParseError(
-            f"the end mark {EOF} is missing; the last line is {quote(end.rpartition(chr(10))[2])}"
-        )
+        raise ParseError(f"the end mark {EOF} is missing")
     return end.removesuffix(EOF)

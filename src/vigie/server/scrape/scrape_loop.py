@@ -8,6 +8,7 @@ import ssl
 import time
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from vigie.common.redaction import redact_url
@@ -24,6 +25,7 @@ from vigie.wire.exposition.line_parser import ParseError
 log = logging.getLogger(__name__)
 
 OPENMETRICS = "application/openmetrics-text"
+LARGE_BYTES = 1 << 20
 
 
 class TargetHealth(NamedTuple):
@@ -119,7 +121,15 @@ class TargetLoop:
             self._client.close()
             raise ScrapeError(f"no whole answer within {self._rules.timeout:g} s") from None
         openmetrics = answer.content_type.lower().startswith(OPENMETRICS)
-        return self._parser.parse(answer.body, openmetrics=openmetrics, most=self._rules.most_samples)
+        read = partial(
+            self._parser.parse,
+            answer.body,
+            openmetrics=openmetrics,
+            most=self._rules.most_samples,
+            seconds=self._rules.timeout,
+        )
+        # What is large is read beside the other targets.
+        return await asyncio.to_thread(read) if len(answer.body) > LARGE_BYTES else read()
 
     def _fail(self, why: str, time_ms: int, seconds: float) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -66,7 +67,7 @@ class ScrapeCache:
         self._layouts: WeakValueDictionary[tuple[LabelPolicy, tuple[str, ...]], ScrapeLayout] = (
             WeakValueDictionary()
         )
-        self._version = 0
+        self._versions = itertools.count(1)
         self.described = MetadataCache()
 
     def learn(self, text: str, series: Series) -> None:
@@ -79,12 +80,11 @@ class ScrapeCache:
         texts = tuple(map(sys.intern, found))  # most stand in many layouts
         layout = self._layouts.get((shelf, texts))
         if layout is None:
-            self._version += 1
-            groups = tuple(self._groups(list(found.values()), shelf))
+            groups = tuple(self._groups(list(found.values()), shelf, next(self._versions)))
             layout = self._layouts[shelf, texts] = ScrapeLayout(texts, groups)
         return layout
 
-    def _groups(self, all_series: list[Series], shelf: LabelPolicy) -> Iterator[LabelGroup]:
+    def _groups(self, all_series: list[Series], shelf: LabelPolicy, version: int) -> Iterator[LabelGroup]:
         columns: dict[Pairs, list[int]] = {}
         for column, series in enumerate(all_series):
             columns.setdefault(_replacing(series, shelf.replaceable), []).append(column)
@@ -92,7 +92,7 @@ class ScrapeCache:
             names = {name for name, _ in replaced}
             rows = tuple(_without(all_series[place], names) for place in places)
             everything = len(columns) < 2
-            table = Table(shelf.source, self._version, rows)
+            table = Table(shelf.source, version, rows)
             yield LabelGroup(replaced, table, None if everything else tuple(places))
 
 

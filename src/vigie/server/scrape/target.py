@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from vigie.server.scrape.networks import is_ordinary, parse_address
+
 MAX_LABELS = 64
 MAX_TEXT = 1024  # characters in a label's value
 PATH = "__metrics_path__"
@@ -84,12 +86,8 @@ def _checked_address(address: str) -> str:
         raise InvalidTargetError(
             f"the target {address[:80]!r} should be an address and a port, such as 10.0.0.1:9100"
         )
-    try:
-        ip = ipaddress.ip_address(match.group(1).strip("[]"))
-    except ValueError:
-        return address
-    # Cloud machines keep their credentials on a link-local address; no exporter is there.
-    if ip.is_link_local or ip.is_multicast or ip.is_unspecified:
+    ip = parse_address(match.group(1))
+    if ip is not None and not is_ordinary(ip):  # a name is judged when it is resolved
         raise InvalidTargetError(f"{address} is no address of an exporter")
     return address
 

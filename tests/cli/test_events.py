@@ -1,11 +1,10 @@
-"""vigie events: what happened, and words where nothing did; vigie gpus where nobody answers."""
+"""vigie events: what happened, and words where nothing did."""
 
 from __future__ import annotations
 
 import json
 import socket
 import threading
-from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
@@ -17,12 +16,14 @@ from tests.server.serving import listening
 from vigie.cli import main
 
 LOST = {
+    "id": 1,
     "begin_ms": 0,
     "end_ms": None,
     "severity": "critical",
     "node": "n1",
     "kind": "node_lost",
     "what": "away",
+    "where": {},
 }
 
 
@@ -79,12 +80,18 @@ def test_what_is_no_server_is_said_so_in_one_line(capsys: pytest.CaptureFixture[
     assert told.count("\n") == 1
 
 
+def test_response_of_another_server_is_reported_with_the_field(capsys: pytest.CaptureFixture[str]) -> None:
+    async def foreign(_: Request) -> JSONResponse:
+        return JSONResponse({"events": [{**LOST, "begin_ms": "yesterday"}], "last": 1})
+
+    with listening(Starlette(routes=[Route("/api/events", foreign)])) as port:
+        assert main(["events", f"--server=http://127.0.0.1:{port}"]) == 1
+    told = capsys.readouterr().err
+    assert "Unexpected response" in told
+    assert "$.events[0].begin_ms" in told
+
+
 def test_severity_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["events", "--severity=bad"])
     assert "'critical'" in capsys.readouterr().err
-
-
-def test_gpus_without_an_agent_says_what_to_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["gpus", "release", f"--data={tmp_path}"]) == 1
-    assert "Run `vigie agent`, or set --node NODE for another node" in capsys.readouterr().err

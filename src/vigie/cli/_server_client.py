@@ -12,7 +12,10 @@ import urllib.error
 import urllib.request
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
+
+import msgspec
 
 from vigie.cli import _agent_client
 from vigie.cli.settings import flags
@@ -20,6 +23,8 @@ from vigie.common import listen
 from vigie.common.token_file import load_or_create_token
 from vigie.server.server_address import ServerAddress, read_address
 from vigie.views.text.text_width import clean
+
+T = TypeVar("T")
 
 DEFAULT, AGENT = "http://127.0.0.1:8000", "agent"
 SECONDS = 130.0  # a little more than a query may take
@@ -82,6 +87,14 @@ def request(
     raise (ServerUnreachableError if status in PASSING else ServerRequestError)(
         f"{server.url}: {status}: {_reason(body)}"
     )
+
+
+def decode(body: bytes, answer: type[T]) -> T:
+    """Return the body as the declared answer of a route."""
+    try:
+        return msgspec.json.decode(body, type=answer)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ServerRequestError(f"Unexpected response: {error}. Is --server a vigie server?") from None
 
 
 def place(arguments: argparse.Namespace) -> ServerAddress:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from vigie.cli import _argument_types, _server_client
+from vigie.cli import _argument_types, _list_output, _server_client
 from vigie.cli.settings import flags
 from vigie.views.text import output
 from vigie.views.text.events import lines
+from vigie.wire.api.resources import EventList, EventRow
 
 EXAMPLE = """examples:
   vigie events                                    the last 50
@@ -21,7 +21,7 @@ EXAMPLE = """examples:
   vigie events --node n17 --follow                and what happens from now on"""
 ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, ValueError)
 EVERY_SECONDS = 2.0
-MAX_EVENTS = 1000  # that a server tells at once
+MAX_EVENTS = 1000  # in one answer
 SEVERITIES = ("info", "warning", "critical")
 
 
@@ -36,15 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="only the last 1h or so",
     )
-    parser.add_argument(
-        "--limit",
-        type=_argument_types.whole(MAX_EVENTS),
-        default=50,
-        help=f"maximum rows, up to {MAX_EVENTS} (default: %(default)s)",
-    )
     parser.add_argument("--follow", action="store_true", help="follow new events until interrupted")
-    parser.add_argument("--json", action="store_true", help="print JSON Lines")
-    _server_client.add_arguments(parser)
+    _list_output.add_arguments(parser, limit=50, most=MAX_EVENTS)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,11 +48,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.since:
         since["since"] = time.time() - arguments.since / 1000
     answer = _fetch(arguments, {**filters, **since, "limit": arguments.limit})
-    _show(answer["events"][::-1], arguments.json)
-    if not answer["events"] and not arguments.json:
+    _show(answer.events[::-1], arguments.json)
+    if not answer.events and not arguments.json:
         print("No matching events.")
     if arguments.follow:
-        _follow(arguments, filters, answer["last"])
+        _follow(arguments, filters, answer.last)
     return 0
 
 
@@ -75,22 +68,17 @@ def _follow(arguments: argparse.Namespace, filters: Mapping[str, Any], last: int
                 print(f"vigie events: {error}", file=sys.stderr)
             away = True
             continue
-        away, last = False, answer["last"]
-        _show(answer["events"], arguments.json)
+        away, last = False, answer.last
+        _show(answer.events, arguments.json)
 
 
-def _fetch(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _fetch(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> EventList:
     body = _server_client.request(arguments, "GET", f"api/events?{urlencode(parameters)}")
-    try:
-        answer: dict[str, Any] = json.loads(body)
-        answer["events"], answer["last"]
-    except (ValueError, KeyError, TypeError):
-        raise _server_client.ServerRequestError("the answer is not that of a vigie server") from None
-    return answer
+    return _server_client.decode(body, EventList)
 
 
-def _show(events: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+def _show(events: Sequence[EventRow], as_json: bool) -> None:
     if as_json:
-        output.show(map(json.dumps, events))
+        _list_output.print_json_lines(events)
     else:
         output.show(lines(events, output.columns(sys.stdout), output.colourful(sys.stdout)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -12,6 +11,7 @@ from vigie.agent.http.gpu_commands import PAUSE, RELEASE, RESUME, TAKE
 from vigie.cli import _agent_client, _argument_types, _server_client
 from vigie.cli.settings import flags
 from vigie.views.text.text_width import clean
+from vigie.wire.api.resources import CommandOutput
 
 EXAMPLE = """examples:
   vigie gpus release                              for ten minutes
@@ -74,5 +74,5 @@ def _ordered(arguments: argparse.Namespace) -> int:
         raise argparse.ArgumentError(None, f"{arguments.do} --node: use release or take")
     path = f"api/nodes/{quote(arguments.node, safe='')}/gpus/{arguments.do}"
     body = _server_client.request(arguments, "POST", f"{path}?{urlencode({'for': arguments.length / 1000})}")
-    print(f"{arguments.node}: {clean(json.loads(body)['said'])}")
+    print(f"{arguments.node}: {clean(_server_client.decode(body, CommandOutput).said)}")
     return 0

@@ -6,9 +6,7 @@ import argparse
 import json
 import socket
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from vigie.cli import _list_output, _server_client
@@ -18,6 +16,7 @@ from vigie.common.token_file import load_or_create_token
 from vigie.server.server_address import ServerAddress, read_address
 from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.times import since
+from vigie.wire.api.resources import AddedNode, NodeFacts, NodeList
 
 EXAMPLE = """examples:
   vigie nodes                                     who is there, and how they are
@@ -71,7 +70,7 @@ def _list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(body.decode())
         return 0
-    nodes = json.loads(body)["nodes"]
+    nodes = _server_client.decode(body, NodeList).nodes
     if not nodes:
         empty = "No nodes connected. Run `vigie nodes join` on the server."
         print(f"No nodes are {arguments.state}." if arguments.state else empty)
@@ -80,19 +79,12 @@ def _list(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _row(node: Mapping[str, Any]) -> list[str]:
-    labels = ",".join(f"{name}={value}" for name, value in sorted(node["labels"].items()))
-    last_seen = f"{since(node['last_seen_ms'])} ago" if node["last_seen_ms"] else "never"
-    address = node["addresses"][0] if node["addresses"] else "-"
-    return [
-        node["name"],
-        node["state"],
-        last_seen,
-        address,
-        node["version"] or "-",
-        labels or "-",
-        ",".join(node["missing"]) or "-",
-    ]
+def _row(node: NodeFacts) -> list[str]:
+    labels = ",".join(f"{name}={value}" for name, value in sorted(node.labels.items()))
+    last_seen = f"{since(node.last_seen_ms)} ago" if node.last_seen_ms else "never"
+    address = node.addresses[0] if node.addresses else "-"
+    missing = ",".join(node.missing)
+    return [node.name, node.state, last_seen, address, node.version or "-", labels or "-", missing or "-"]
 
 
 def _add(arguments: argparse.Namespace) -> int:
@@ -102,7 +94,7 @@ def _add(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(body.decode())
         return 0
-    key = json.loads(body)["key"]
+    key = _server_client.decode(body, AddedNode).key
     server = _server_client.place(arguments)
     where = arguments.address or server.url
     print(f"VIGIE_TOKEN={key} vigie agent --server {where}{_pin(server.certificate)} --node {arguments.name}")

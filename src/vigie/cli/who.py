@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
 
-from vigie.cli import _argument_types, _list_output, _server_client
+from vigie.cli import _list_output, _server_client
 from vigie.cli.settings import flags
 from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.times import since
+from vigie.wire.api.resources import BindingList, BindingRow
 
 EXAMPLE = """examples:
   vigie who                                       everything that is held
@@ -24,7 +23,6 @@ COLUMNS = (
     TableColumn("name", least=8, rank=3),
     TableColumn("for"),
 )
-MAX_ROWS = 1_000_000  # of a server
 FILTERS = {
     "node": "on this node",
     "gpu": "of this GPU index",
@@ -37,41 +35,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     for name, what in FILTERS.items():
         parser.add_argument(f"--{name}", default="", help=f"only allocations {what}")
-    parser.add_argument(
-        "--limit",
-        type=_argument_types.whole(MAX_ROWS),
-        default=10_000,
-        help="maximum rows (default: %(default)s)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON Lines")
-    _server_client.add_arguments(parser)
+    _list_output.add_arguments(parser, limit=10_000)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the allocations."""
-    filters = {name: getattr(arguments, name) for name in FILTERS}
-    held = _list_output.rows(arguments, "bindings", {**filters, "state": "held"}, arguments.limit, _is_held)
-    found = sorted(held, key=_place)
-    if arguments.json:
-        _list_output.show(found)
-    elif found:
-        _list_output.show_table(COLUMNS, [*map(_row, found)])
-    else:
-        print("No allocations reported.")
+    filters = {name: getattr(arguments, name) for name in FILTERS} | {"state": "held"}
+    held = _list_output.request_rows(
+        arguments, "api/bindings", BindingList, _held_rows, filters, arguments.limit
+    )
+    empty = "No allocations reported."
+    _list_output.print_rows(arguments, sorted(held, key=_place), COLUMNS, _row, empty)
     return 0
 
 
-def _is_held(row: Mapping[str, Any]) -> bool:
-    return bool(row["resource"] != "queue")
+def _held_rows(page: BindingList) -> list[BindingRow]:
+    return [row for row in page.bindings if row.resource != "queue"]
 
 
-def _place(row: Mapping[str, Any]) -> tuple[str, int, str]:
-    index = row["gpu"]
-    return row["node"], int(index) if index.isdecimal() else -1, row["resource"]
+def _place(row: BindingRow) -> tuple[str, int, str]:
+    return row.node, int(row.gpu) if row.gpu.isdecimal() else -1, row.resource
 
 
-def _row(row: Mapping[str, Any]) -> list[str]:
-    what = f"gpu {row['gpu']}" if row["gpu"] else row["resource"]
-    holder = f"{row['kind']} {row['holder']}"
-    name = row["facts"].get("name", "")
-    return [row["node"], what, row["user"] or "-", holder, name or "-", since(row["from_ms"])]
+def _row(row: BindingRow) -> list[str]:
+    what = f"gpu {row.gpu}" if row.gpu else row.resource
+    holder, name = f"{row.kind} {row.holder}", row.facts.get("name", "")
+    return [row.node, what, row.user or "-", holder, name or "-", since(row.from_ms)]

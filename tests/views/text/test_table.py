@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.views.text import output
-from vigie.views.text.events import lines as event_lines
 from vigie.views.text.table import table
 from vigie.views.text.table_layout import TableColumn, layout
 from vigie.views.text.text_width import width
@@ -87,35 +86,6 @@ def test_only_trouble_has_a_colour() -> None:
     up, lost = list(table(COLUMNS, ROWS, colour=True))[1:]
     assert "\x1b" not in up
     assert "\x1b[1;31mlost \x1b[0m" in lost
-
-
-def test_events_are_aligned_and_go_on_on_further_lines() -> None:
-    event = {"begin_ms": 0, "end_ms": 90_000, "severity": "critical", "node": "n1", "kind": "xid"}
-    events = [
-        {**event, "what": "fell off the bus"},
-        {**event, "node": "node-two", "what": "too", "end_ms": None},
-    ]
-    first, second = event_lines(events, None)
-    assert first.endswith("  critical  n1        xid: fell off the bus (for 1m30s)")
-    assert second.endswith("  critical  node-two  xid: too")
-    narrow = list(event_lines(events, 40))
-    assert narrow[1] == "  xid: fell off the bus (for 1m30s)"
-    assert all(width(line) <= 40 for line in narrow)
-
-
-@pytest.mark.parametrize("field", ["severity", "node", "kind", "what"])
-def test_no_word_of_an_event_steers_the_terminal(field: str) -> None:
-    event = {
-        "begin_ms": 0,
-        "end_ms": None,
-        "severity": "info",
-        "node": "n1",
-        "kind": "xid",
-        "what": "it fell",
-    }
-    (line,) = event_lines([{**event, field: "\x1b[2J"}], None)
-    assert "?[2J" in line
-    assert line.isprintable()
 
 
 class Terminal(io.StringIO):

@@ -44,19 +44,15 @@ class AgentStartError(Exception):
 
 
 class LinkHandle(Protocol):
-    """The connection to one server."""
-
     def __call__(self, frame: Frame) -> None: ...
 
-    def replace_held(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
-        """Add bindings that began or ended, and replace the set of current ones."""
+    def replace_held(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None: ...
 
     def record_event(self, event: Event) -> None: ...
 
     def state(self) -> dict[str, Any]: ...
 
-    async def request(self, user: str, target: str) -> tuple[int, bytes]:
-        """Return status and body of the server's response to a GET request by a local user."""
+    async def request(self, user: str, target: str) -> tuple[int, bytes]: ...
 
     async def run(self) -> None:
         """Send queued entries until stopped."""

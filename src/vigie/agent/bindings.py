@@ -22,8 +22,6 @@ Key = tuple[str, str, str, str]
 
 
 class BindingListener(Protocol):
-    """Receives changes of bindings."""
-
     def replace_held(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
         """Take bindings that began or ended, and the set of current ones."""
 

@@ -35,7 +35,6 @@ class Collector:
         self._running: set[asyncio.Future[None]] = set()
 
     def values(self) -> list[TableValues]:
-        """Return the last values of every source."""
         return [reader.values for reader in self.readers]
 
     async def refresh_quick(self, readers: Iterable[SourceReader]) -> None:

@@ -71,15 +71,12 @@ class Recording:
 
 
 class RecordingTree(Tree):
-    """A tree that records what it reads."""
-
     def __init__(self, top: str, name: str, recording: Recording, note: Note) -> None:
         super().__init__(top, None, note)
         self._name = name
         self._recording = recording
 
     def list_directory(self, path: str = "") -> list[str]:
-        """List a directory, and record its entries."""
         names = super().list_directory(path)
         real = self._resolve(path)
         self._recording.paths[self._key(real)] = True
@@ -100,14 +97,12 @@ class RecordingTree(Tree):
         return names
 
     def read_link(self, path: str) -> str:
-        """Read a link, and record its target."""
         target = super().read_link(path)
         real = self._resolve(os.path.dirname(path))
         self._recording.links[self._key(os.path.join(real, os.path.basename(path)))] = target
         return target
 
     def exists(self, path: str) -> bool:
-        """Test a path, and record it."""
         found = super().exists(path)
         if found:
             real = self._resolve(path)
@@ -146,8 +141,6 @@ class RecordingTree(Tree):
 
 
 class RecordingCalls(SystemCalls):
-    """System calls that record their results."""
-
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
 

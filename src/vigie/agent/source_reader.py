@@ -21,8 +21,6 @@ log = logging.getLogger(__name__)
 
 
 class Outcome(enum.Enum):
-    """Result of the last read."""
-
     PENDING = "not read yet"
     OK = "ok"
     UNAVAILABLE = "unavailable"

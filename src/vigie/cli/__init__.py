@@ -55,7 +55,6 @@ def _main(given: Sequence[str]) -> int:
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
-    """Return the parser of one command."""
     module = importlib.import_module(f"vigie.cli.{name}")
     parser = argparse.ArgumentParser(
         prog=f"vigie {name}",

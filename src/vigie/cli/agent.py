@@ -39,7 +39,6 @@ ERRORS = (*flags.ERRORS, agent.AgentStartError, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("--once", action="store_true", help="read every source once, print, and exit")
     parser.add_argument("--record", type=Path, metavar="DIR", help="record this machine into DIR and exit")
     parser.add_argument("--replay", type=Path, metavar="DIR", help="read a recorded machine instead")

@@ -14,7 +14,6 @@ ERRORS = flags.ERRORS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("action", choices=["show"], help="print every setting")
     parser.add_argument("--json", action="store_true", help="print JSON")
     flags.add_arguments(parser, "config")
@@ -38,5 +37,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def toml(value: Any) -> str:
-    """Return a value as TOML writes it."""
     return redact_url(json.dumps(value))

@@ -40,7 +40,6 @@ log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument(
         "--nodes", type=_argument_types.whole(5000), default=16, help="number of nodes (default: 16)"
     )

@@ -25,7 +25,6 @@ ERRORS = flags.ERRORS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     flags.add_arguments(parser, "doctor")
 
@@ -56,7 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def report(node: str, readings: Sequence[SourceReader]) -> None:
-    """Print the report."""
     who = "root" if os.geteuid() == 0 else f"uid {os.geteuid()}, not root"
     python = platform.python_version()
     print(f"{node}: Linux {os.uname().release}, Python {python}, vigie {vigie.__version__}, as {who}\n")

@@ -26,7 +26,6 @@ SEVERITIES = ("info", "warning", "critical")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("--node", default="", help="only of this node")
     parser.add_argument("--kind", default="", help="only of this kind, such as node_lost")
     parser.add_argument("--severity", default="", choices=SEVERITIES, help="only of this severity")

@@ -24,7 +24,6 @@ ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     what = "release or take back the driver; pause or resume DCGM's profiling counters"
     parser.add_argument("do", choices=("release", "take", "pause", "resume"), help=what)
     parser.add_argument(

@@ -32,7 +32,6 @@ FILTERS = {"node": "on this node", "user": "of this user", "job": "with this id"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     for name, what in FILTERS.items():
         parser.add_argument(f"--{name}", default="", help=f"only jobs {what}")
     parser.add_argument(

@@ -29,7 +29,6 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("directory", type=Path, metavar="DIR", help="target directory, created if missing")
     _publish_options.add_arguments(parser)
     parser.add_argument("--watch", action="store_true", help="repeat every 10 s until interrupted")
@@ -38,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Publish once or until stopped."""
     logs.configure("warning", "text")
     arguments.server = _server_client.place(arguments).url
     publisher = _publish_options.build_publisher(arguments, _data(arguments))

@@ -46,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run until it is stopped."""
     serve(prepare(flags.resolve(arguments)))
     return 0
 

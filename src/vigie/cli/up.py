@@ -53,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run until it is stopped."""
     settings = flags.resolve(arguments)
     plan = server_command.prepare(settings)
     given = ["--config", str(arguments.config)] if arguments.config else []

@@ -32,14 +32,12 @@ FILTERS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     for name, what in FILTERS.items():
         parser.add_argument(f"--{name}", default="", help=f"only allocations {what}")
     _list_output.add_arguments(parser, limit=10_000)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the allocations."""
     filters = {name: getattr(arguments, name) for name in FILTERS} | {"state": "held"}
     held = _list_output.request_rows(
         arguments, "api/bindings", BindingList, _held_rows, filters, arguments.limit

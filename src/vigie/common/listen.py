@@ -43,7 +43,6 @@ def bind_or_next(listen: str) -> socket.socket:
 
 
 def socket_url(bound: socket.socket, encrypted: bool) -> str:
-    """Return where the socket is reached."""
     host, port = bound.getsockname()[:2]
     scheme = "https" if encrypted else "http"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

@@ -34,7 +34,6 @@ class ProcessMetrics:
         self._started = _started()
 
     def values(self) -> list[float]:
-        """Return the values as of now."""
         space, resident = os.pread(self._statm, 128, 0).split()[:2]
         most_space, most_files = self._limits
         return [

@@ -80,7 +80,6 @@ class Spool:
 
     @property
     def bytes(self) -> int:
-        """Return how large the queue is."""
         return sum(each.bytes for each in self._segments) - self._offset + _size(self._waiting)
 
     @property

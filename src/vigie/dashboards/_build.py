@@ -14,7 +14,6 @@ NOT_UP = (Threshold(0, "critical", below=True),)
 
 
 def build_panel(title: str, why: str, unit: str, promql: str, legend: str = "", **rest: Any) -> Panel:
-    """Build a panel with one query."""
     return Panel(title, why, (PanelQuery(promql, legend),), unit, **rest)
 
 
@@ -31,5 +30,4 @@ def rate(metric: str, selector: str = "") -> str:
 
 
 def increase(metric: str, selector: str, span: str = "1h") -> str:
-    """Return the increase of a counter over the span."""
     return f"increase({metric}{{{selector}}}[{span}])"

@@ -93,8 +93,6 @@ class Variable(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A group of panels."""
-
     title: str
     panels: tuple[Panel, ...]
 

@@ -43,7 +43,6 @@ class Publisher:
         self._said: dict[str, str] = {}
 
     def once(self) -> WriteOutcome:
-        """Publish, or raise one of ERRORS."""
         tokens = self._tokens()
         server = self._target(tokens.server)
         found, portless = server_client.fetch_entries(server), server_client.fetch_portless(server)

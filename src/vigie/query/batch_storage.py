@@ -39,7 +39,6 @@ class _Stream(NamedTuple):
     first: int
 
     def cut(self, rows: Indices, start: int, end: int) -> SeriesGroup | None:
-        """Return some rows in a time range."""
         times = self.group.times
         low, high = int(times.searchsorted(start)), int(times.searchsorted(end, side="right"))
         if low >= high:

@@ -185,7 +185,6 @@ def _to_matrix(value: Vector | Floats, times: Times) -> list[ResultSeries]:
 
 
 def _read_samples(context: EvalContext, expression: Range) -> list[ResultSeries]:
-    """Return the samples of a range vector."""
     found: Sequence[ResultSeries] = [
         ResultSeries(labels, window.times[low:high], values[low:high])
         for block, window in iter_windows(context, expression, evaluate)

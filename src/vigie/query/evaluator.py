@@ -28,7 +28,6 @@ from vigie.query.windows import RangeFunction, apply
 
 
 def evaluate(expression: tree.Expr, context: EvalContext) -> Value:
-    """Evaluate an expression at every step of the context."""
     expression = unwrap(expression)
     context.budget.check_time()
     if context.shared is None:

@@ -70,7 +70,6 @@ def take_rows(labels: Sequence[Labels], rows: NDArray[np.intp]) -> Sequence[Labe
 
 
 def drop_names(labels: Sequence[Labels]) -> Sequence[Labels]:
-    """Drop the metric name."""
     if isinstance(labels, LabelTable):
         return labels.without((NAME,))
     return [{name: value for name, value in each.items() if name != NAME} for each in labels]
@@ -160,7 +159,6 @@ class ConcatLabelTable(LabelTable):
 
     @classmethod
     def of(cls, parts: Sequence[LabelTable]) -> ConcatLabelTable:
-        """Concatenate tables."""
         first = parts[0]
         if isinstance(first, ConcatLabelTable):
             rows = [
@@ -191,26 +189,21 @@ class ConcatLabelTable(LabelTable):
         return {name: value for name, value in labels.items() if name not in self._dropped}
 
     def take(self, rows: Codes) -> ConcatLabelTable:
-        """Return only these rows, in this order."""
         return ConcatLabelTable(self._parts, rows if self._rows is None else self._rows[rows], self._dropped)
 
     def without(self, names: Iterable[str]) -> ConcatLabelTable:
-        """Return the rows without some labels."""
         return ConcatLabelTable(self._parts, self._rows, self._dropped.union(names))
 
     def names(self) -> set[str]:
-        """Return the names of the labels that a row may have."""
         return set(self._parts.names() - self._dropped)
 
     def column(self, name: str) -> Column:
-        """Return the values of a label and for each row which it has; None if all have the first."""
         if name in self._dropped:
             return ("",), None
         values, codes = self._parts.column(name)
         return values, codes if codes is None or self._rows is None else codes[self._rows]
 
     def sharing_key(self, names: Iterable[str]) -> Hashable:  # noqa: ARG002 - each is of a kind of its own
-        """Return what is the same for other rows only if these labels are, row by row."""
         return self
 
 
@@ -240,7 +233,6 @@ class MatrixLabelTable(LabelTable):
         return labels
 
     def take(self, rows: Codes) -> MatrixLabelTable:
-        """Return only these rows, in this order."""
         columns = {
             name: (values, codes if codes is None else codes[rows])
             for name, (values, codes) in self._columns.items()
@@ -248,25 +240,20 @@ class MatrixLabelTable(LabelTable):
         return MatrixLabelTable(columns, len(rows))
 
     def without(self, names: Iterable[str]) -> MatrixLabelTable:
-        """Return the rows without some labels."""
         dropped = set(names)
         columns = {name: column for name, column in self._columns.items() if name not in dropped}
         return MatrixLabelTable(columns, self._height)
 
     def names(self) -> set[str]:
-        """Return the names of the labels that a row may have."""
         return set(self._columns)
 
     def column(self, name: str) -> Column:
-        """Return the values of a label and for each row which it has; None if all have the first."""
         return self._columns.get(name, (("",), None))
 
     def sharing_key(self, names: Iterable[str]) -> Hashable:  # noqa: ARG002 - each is of a kind of its own
-        """Return what is the same for other rows only if these labels are, row by row."""
         return self
 
 
 def expand_column(column: Column, height: int) -> list[str]:
-    """Return the value of every row."""
     values, codes = column
     return [values[0]] * height if codes is None else [values[code] for code in codes.tolist()]

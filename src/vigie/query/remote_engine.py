@@ -57,26 +57,21 @@ class RemoteEngine:
         self._idle: list[HttpClient] = []
 
     def instant(self, query: str, at: int) -> QueryResult:
-        """Evaluate a query at one time, in milliseconds."""
         return _to_result(self._post_query("query", query=query, time=_seconds(at)))
 
     def range(self, query: str, start: int, end: int, step: int) -> QueryResult:
-        """Evaluate a query at every step from start to end, in milliseconds."""
         times = {"start": _seconds(start), "end": _seconds(end), "step": _seconds(step)}
         return _to_result(self._post_query("query_range", query=query, **times))
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
-        """Return the label sets of series with samples between the two times."""
         found: list[Labels] = self._get_metadata("series", matchers, start, end)
         return found
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return their sorted label names."""
         found: list[str] = self._get_metadata("labels", matchers, start, end)
         return found
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted values of one of their labels."""
         found: list[str] = self._get_metadata(f"label/{quote(name, safe='')}/values", matchers, start, end)
         return found
 

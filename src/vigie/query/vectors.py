@@ -44,7 +44,6 @@ class Vector(NamedTuple):
             return Vector(self.labels, function(self.values), self.present).without_names()
 
     def without_names(self) -> Vector:
-        """Drop the metric name."""
         bare = Vector(drop_names(self.labels), self.values, self.present)
         return bare if len(metric_names(self.labels)) <= 1 else bare.merge_rows()
 
@@ -110,7 +109,6 @@ def label_set_key(labels: Labels) -> Key:
 
 
 def drop_name(labels: Labels) -> dict[str, str]:
-    """Drop the metric name."""
     rest = dict(labels)
     rest.pop(NAME, None)
     return rest

@@ -61,11 +61,9 @@ class Window:
         return times if self.block_of_row is None else times[self.block_of_row]
 
     def first(self) -> Floats:
-        """Return the first value of each range."""
         return np.take(self.values, self.low, axis=1)
 
     def last(self) -> Floats:
-        """Return the last value of each range."""
         return np.take(self.values, self.high - 1, axis=1)
 
     def reduce(self, operation: np.ufunc, values: Floats | None = None, shorter: int = 0) -> Floats:

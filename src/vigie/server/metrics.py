@@ -94,7 +94,6 @@ class LinkMetricsTable:
         self._table = Table("links", 1, tuple((metric, ()) for metric in LINK_METRICS))
 
     def __call__(self) -> tuple[Table, tuple[float, ...]]:
-        """Return the table as of now."""
         counts = self._counts
         taken = (counts.frames, counts.samples, counts.events, counts.bindings)
         return self._table, (self._connected(), *taken, counts.refused)
@@ -108,7 +107,6 @@ class AuthMetrics:
         self.failed = dict.fromkeys(WAYS, 0)
 
     def __call__(self) -> tuple[Table, tuple[float, ...]]:
-        """Return the table as of now."""
         return AUTH_TABLE, (self.signed, *self.failed.values(), self.throttled)
 
 
@@ -118,7 +116,6 @@ class QueueMetrics:
         self._table = Table("queues", 1, tuple((WAITING, (queue,)) for queue in waiting))
 
     def __call__(self) -> tuple[Table, tuple[float, ...]]:
-        """Return the table as of now."""
         return self._table, tuple(count() for count in self._waiting.values())
 
 

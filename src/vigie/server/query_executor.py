@@ -147,7 +147,6 @@ class _Light(StorageView):
         return self._store.first_series(matchers, start, end, limit)
 
     def label_cardinality(self) -> Counter[tuple[str, str]]:
-        """Return how many live series have each label and value."""
         return self._store.label_cardinality()
 
     def _spend(self, matchers: Sequence[Matcher], start: int, end: int) -> None:

@@ -126,16 +126,13 @@ class ScrapeServices:
         self.targets.watch(self._file_sd.refresh)
 
     def close(self) -> None:
-        """Stop scraping."""
         self._file_sd.close()
         self._scraper.close()
 
     def table(self) -> tuple[Table, tuple[float, ...]]:
-        """Return what the scraper says of itself."""
         return self._scraper.table()
 
     def families(self) -> Mapping[str, MetricMetadata]:
-        """Return what the exporters say about their metrics."""
         return self._scraper.families()
 
     def routes(self) -> list[BaseRoute]:

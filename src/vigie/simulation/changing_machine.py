@@ -19,7 +19,6 @@ class ChangingMachine:
             made.mkdir(parents=True, exist_ok=True)
 
     def step(self) -> None:
-        """Advance the machine by one step."""
         self._step += 1
         n = self._step
         cores = "".join(f"cpu{i} {n * 7 + i} 0 {n * 3} {n * 90} 0 0 0 0 0 0\n" for i in range(4))

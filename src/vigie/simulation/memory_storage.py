@@ -24,7 +24,6 @@ class MemoryStorage:
         self._groups.append(SeriesGroup([labels], np.array(times, dtype=np.int64), matrix))
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
-        """Return the samples of every series that matches."""
         fits = compile_series_test(matchers)
         found = []
         for group in self._groups:
@@ -36,16 +35,13 @@ class MemoryStorage:
         return found
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
-        """Return the label sets of series with samples between the two times."""
         unique = {frozenset(labels.items()): labels for labels in self._matching(matchers, start, end)}
         return list(unique.values())
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted label names."""
         return sorted({name for labels in self._matching(matchers, start, end) for name in labels})
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted values of a label."""
         return sorted({labels[name] for labels in self._matching(matchers, start, end) if labels.get(name)})
 
     def _matching(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Labels]:

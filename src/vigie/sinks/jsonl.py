@@ -18,8 +18,6 @@ from vigie.sinks.core.sink import OpenSink, SettingValues, Sink
 
 
 class JsonLines:
-    """Writes each frame as one line."""
-
     def __init__(self, destination: str, node: str) -> None:
         self._destination = destination
         self._node = node

@@ -36,7 +36,6 @@ class Fields:
         self._learn([])
 
     def samples(self, host: Host, where: str, text: str, labels: tuple[str, ...]) -> Iterable[Sample]:
-        """Return a sample for each wanted field of the text."""
         words = text.split()
         if len(words) != self._length or self._names_of(words) != self._names:
             # A file with invalid lines is searched every time, so that they are noted.

@@ -52,7 +52,6 @@ class Journal:
                 yield LogLine(int(when) // 1000, said)
 
     def save(self) -> None:
-        """Save the position, after the events up to it were reported."""
         if self._cursor:
             self._state["cursor"] = self._cursor
 

@@ -180,7 +180,6 @@ DETAIL_GROUPS = ("driver", "cgroup")  # groups that are not a location
 
 
 def match_line(line: str) -> LogMatch | None:
-    """Return the match of a line, or None."""
     line = line[:MAX_LINE_CHARS]
     if not HINTS.search(line):
         return None

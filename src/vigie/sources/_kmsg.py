@@ -44,12 +44,10 @@ class Kmsg:
         self._read_at = now_ms
 
     def save(self) -> None:
-        """Save the position, after the events up to it were reported."""
         if self._last is not None:
             self._state["boot_id"], self._state["sequence"] = self._boot_id, str(self._last)
 
     def close(self) -> None:
-        """Close the device."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

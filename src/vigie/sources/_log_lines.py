@@ -23,8 +23,6 @@ DAY_MS = 86_400_000
 
 
 class LogRecord(NamedTuple):
-    """A record of /dev/kmsg."""
-
     sequence: int
     since_boot_ms: int
     text: str

@@ -24,7 +24,6 @@ PATHS = tuple(f"{CLASS}/{file}" for file in FILES)
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield one series."""
     if "values" not in host.cache:  # constant until a reboot
         host.sys.list_directory(CLASS)  # fails if there is no DMI
         host.cache["values"] = tuple(read_label(host, path) for path in PATHS)

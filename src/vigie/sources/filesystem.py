@@ -61,8 +61,6 @@ ESCAPE = re.compile(r"\\([0-3][0-7]{2})")
 
 
 class Mount(NamedTuple):
-    """One line of mountinfo."""
-
     identity: tuple[str, str]  # mount id, mount point
     path: str
     labels: tuple[str, str, str]

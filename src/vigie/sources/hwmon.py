@@ -91,7 +91,6 @@ class SensorReading(NamedTuple):
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield every sensor of every chip."""
     names = host.sys.list_directory(CLASS)
     if not names:
         raise Unavailable("no hwmon driver is loaded")

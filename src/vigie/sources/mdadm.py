@@ -34,8 +34,6 @@ BLOCKS_DONE = re.compile(r"\((\d{1,19})/\d+\)")
 
 
 class Array(NamedTuple):
-    """An array in mdstat."""
-
     state: str
     active: int
     required: int

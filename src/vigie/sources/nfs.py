@@ -43,7 +43,6 @@ WIDTHS = {"net": 4, "rpc": 3, "proc2": 1, "proc3": 1, "proc4": 1}
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield traffic, then requests."""
     found = parse_lines(host, "net/rpc/nfs", WIDTHS)
     yield from yield_figures(found, FIGURES)
     yield from yield_requests(host, found, REQUESTS, PROTOCOLS)

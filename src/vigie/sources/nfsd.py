@@ -74,7 +74,6 @@ WIDTHS = {
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield statistics, then requests."""
     found = parse_lines(host, "net/rpc/nfsd", WIDTHS)
     yield from yield_figures(found, FIGURES)
     yield from yield_requests(host, found, REQUESTS, PROTOCOLS)

@@ -94,7 +94,6 @@ CLASS = "class/power_supply"
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the attributes of every supply."""
     names = host.sys.list_directory(CLASS)
     if not names:
         raise Unavailable("no power supply")

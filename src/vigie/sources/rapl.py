@@ -25,7 +25,6 @@ Zone = tuple[Metric, tuple[str, str], str]  # path of its energy file
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the energy of every zone."""
     names = host.sys.list_directory(CLASS)
     if host.cache.get("names") != names:
         host.cache["names"], host.cache["zones"] = names, _find_zones(host, names)

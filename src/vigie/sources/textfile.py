@@ -168,7 +168,6 @@ class _MergedFamilies:
         return ""
 
     def samples(self) -> Iterator[Sample]:
-        """Yield the samples by family."""
         for samples in self._samples.values():
             yield from samples
 

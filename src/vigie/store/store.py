@@ -136,7 +136,6 @@ class Store:
         self._opened.close()
 
     def append(self, node_labels: Labels, frame: Frame) -> None:
-        """Append a frame of a target; values already stored for this time are not replaced."""
         self._check_writable()
         with self._lock:
             target = _target(node_labels)
@@ -218,7 +217,6 @@ class Store:
         return sum(len(layout) for _, layout in self._live_layouts())
 
     def label_cardinality(self) -> Pairs:
-        """Return the number of live series per label pair."""
         return count_label_pairs(self._live_layouts())
 
     def _live_layouts(self) -> list[tuple[Target, Layout]]:
@@ -241,7 +239,6 @@ class Store:
 
     @contextmanager
     def fork_lock(self) -> Iterator[None]:
-        """Hold every lock of the store, so that a process can be forked inside."""
         database = self._blocks.database
         with (
             database.write_lock,  # a commit is slow, so the store's lock comes after these
@@ -273,7 +270,6 @@ class Store:
         return estimate_samples(self._lock, self._index, self._blocks, matchers, start, end, enough)
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
-        """Return the samples of every matching series, each series in one group."""
         return [group for load in self.scan(matchers, start, end) if (group := load()) is not None]
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
@@ -287,22 +283,18 @@ class Store:
         return lookup.series(self._find_lookups(matchers, start, end))
 
     def first_series(self, matchers: Sequence[Matcher], start: int, end: int, limit: int) -> list[Labels]:
-        """Return at most `limit` of these label sets."""
         return lookup.series(self._find_lookups(matchers, start, end), limit)
 
     def series_up_to(
         self, matchers: Sequence[Matcher], start: int, end: int, limit: int
     ) -> list[Labels] | None:
-        """Return these label sets, or None if there are more than `limit`."""
         found = self.first_series(matchers, start, end, limit + 1)
         return found if len(found) <= limit else None
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return their sorted label names."""
         return lookup.label_names(self._find_lookups(matchers, start, end))
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted values of one of their labels."""
         return lookup.label_values(name, self._find_lookups(matchers, start, end))
 
     def _find_lookups(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Lookup]:
@@ -318,11 +310,9 @@ class Store:
         return self._rollups.raw_since
 
     def rollup_widths(self) -> list[int]:
-        """Return the bucket widths, finest first."""
         return [tier.config.width for tier in self._rollups.tiers]
 
     def rollups_since(self, width: int) -> int:
-        """Return how far back buckets of this width go."""
         with self._lock:
             return self._rollups.since(width)
 

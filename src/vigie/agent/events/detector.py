@@ -37,7 +37,6 @@ class ChangeDetector:
         self._states: dict[Key, bool] = {}
 
     def __call__(self, frame: Frame) -> Iterator[EventChange]:
-        """Yield the changes in this frame."""
         for table, numbers in frame.parts:
             for one in self._watch(table):
                 value = numbers[one.column]

@@ -42,7 +42,6 @@ class EventStateFile:
             return {}, []
 
     def save(self, persistent: Mapping[str, Mapping[str, str]], states: Sequence[Event]) -> None:
-        """Save the state if it changed."""
         if self._path is None:
             return
         rows = [{**state._asdict(), "where": dict(state.where)} for state in states]

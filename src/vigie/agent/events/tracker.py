@@ -40,8 +40,6 @@ Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class EventListener(Protocol):
-    """Receives events."""
-
     def record_event(self, event: Event) -> None:
         """Take an event. It is reported again when it ends, or when more is known."""
 

@@ -38,6 +38,5 @@ def parse_exporters(entries: Iterable[str]) -> list[Exporter]:
 
 
 def is_exporter(exporter: Exporter, text: str) -> bool:
-    """Return whether the text is from this exporter."""
     lines = "\n" + text
     return f"\n{exporter.signature}" in lines and f"\n{AGENT_PREFIX}" not in lines

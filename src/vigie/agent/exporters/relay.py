@@ -76,7 +76,6 @@ class _ExporterPort:
         self._log_change = ChangeLogger(f"{exporter.name} on port {exporter.port}")
 
     async def read(self) -> Part | None:
-        """Return the exporter's table and values, or None without an exporter."""
         begun = self._clock()
         if not self._found and begun < self._next_probe:
             return None

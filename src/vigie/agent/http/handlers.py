@@ -100,7 +100,6 @@ class Handlers:
         return None
 
     def agent_table(self) -> tuple[Table, tuple[float, ...]]:
-        """Return the agent's own metrics."""
         values = self._metrics_table.values(self._clock.monotonic(), self._loop.frames)
         return values.table, values.numbers
 

@@ -16,8 +16,6 @@ IDLE_SECONDS = 75.0
 
 
 class Request(NamedTuple):
-    """A GET or HEAD."""
-
     path: str
     query: str
     headers: Mapping[str, str]

@@ -21,11 +21,9 @@ NAME_SECONDS = 5.0
 
 
 class ServerLink(Protocol):
-    def state(self) -> dict[str, Any]:
-        """Return the state of the link, for people."""
+    def state(self) -> dict[str, Any]: ...
 
-    async def request(self, user: str, target: str) -> tuple[int, bytes]:
-        """Return status and body of the server's response to a GET request by a local user."""
+    async def request(self, user: str, target: str) -> tuple[int, bytes]: ...
 
 
 class UnixHandlers:

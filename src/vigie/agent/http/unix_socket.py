@@ -134,7 +134,6 @@ class _UnixConnection(HttpConnection):
 
 
 def get_peer(connection: socket.socket) -> UnixPeer:
-    """Return the credentials of a Unix socket's peer."""
     pid, uid, _ = CREDENTIALS.unpack(
         connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
     )

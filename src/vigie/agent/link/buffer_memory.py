@@ -9,7 +9,6 @@ BYTES_PER_SERIES = 350  # of one series in a table: labels and tuples, measured
 
 
 def estimate_names(table: Table) -> int:
-    """Estimate the memory of a table's names."""
     return BYTES_PER_SERIES * len(table.series)
 
 

@@ -80,8 +80,6 @@ class LinkCounters:
 
 
 class LinkClient:
-    """The link of one agent to one server."""
-
     def __init__(
         self,
         peer: ServerPeer,

@@ -33,7 +33,6 @@ Entry = EncodedFrame | Event | Binding
 
 
 def estimate_size(entry: Entry) -> int:
-    """Estimate the memory of an entry."""
     if isinstance(entry, EncodedFrame):
         return OVERHEAD_BYTES + sum(len(data) + PART_BYTES for _, data in entry.parts)
     return OVERHEAD_BYTES * 4
@@ -47,7 +46,6 @@ def get_time(entry: Entry) -> int:
 
 
 def encode_frame(frame: Frame, uptime_ms: int) -> EncodedFrame:
-    """Encode a frame for the buffer."""
     return EncodedFrame(frame.time_ms, uptime_ms, tuple((table, pack_values(n)) for table, n in frame.parts))
 
 

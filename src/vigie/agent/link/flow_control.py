@@ -36,7 +36,6 @@ class FlowControl:
         return len(self._sent) < self.window
 
     def record_sent(self, sequence: int, now: float) -> None:
-        """Record that an entry of the backlog was sent."""
         self._sent[sequence] = now
 
     def acknowledge(self, sequence: int, now: float) -> None:

@@ -46,7 +46,6 @@ class NodeDescription(NamedTuple):
         )
 
     def inventory(self) -> dict[str, str]:
-        """Return the current hardware."""
         return build_inventory(self.sysfs)
 
 

@@ -17,7 +17,6 @@ class LinkTable:
         )
 
     def __call__(self) -> tuple[Table, tuple[float, ...]]:
-        """Return the current values."""
         rows = [_read_values(link) for link in self._links]
         return self._table, tuple(row[place] for place in range(len(LINK_METRICS)) for row in rows)
 

@@ -48,11 +48,9 @@ class Settings:
 
     @property
     def effective(self) -> dict[str, Any]:
-        """Return the effective values by key."""
         return {key: value.value for key, value in self.values.items()}
 
     def section(self, name: str) -> dict[str, Any]:
-        """Return the effective values of one section."""
         keys = {key.removeprefix(f"{name}."): value for key, value in self.values.items()}
         return {key: value.value for key, value in keys.items() if "." not in key}
 

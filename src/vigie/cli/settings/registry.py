@@ -14,7 +14,6 @@ from vigie.sources.core.source import Source, SourceOption
 
 
 def all_settings(sources: Iterable[Source] = ()) -> tuple[Setting, ...]:
-    """Return every setting, by section."""
     modules = [module.name for module in pkgutil.iter_modules(vigie.cli.settings.__path__)]
     tables = [
         getattr(importlib.import_module(f"vigie.cli.settings.{name}"), "SETTINGS", ()) for name in modules

@@ -73,5 +73,4 @@ class History:
 
 
 def history_queries(findings: Iterable[Finding]) -> Mapping[str, str]:
-    """Return the queries by the name of their finding."""
     return {finding.name: finding.query for finding in findings if finding.query}

@@ -12,7 +12,6 @@ from vigie.findings.core.finding import Finding
 
 @cache
 def all_findings() -> tuple[Finding, ...]:
-    """Return every finding, by name."""
     return tuple(
         _load(module.name)
         for module in sorted(pkgutil.iter_modules(vigie.findings.__path__), key=lambda module: module.name)

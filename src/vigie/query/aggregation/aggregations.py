@@ -75,8 +75,6 @@ def merge(fold: Fold, parts: Iterable[PartialAggregation | None], steps: int) ->
 
 
 class _Merger:
-    """Merges parts one by one."""
-
     def __init__(self, fold: Fold) -> None:
         self._fold = fold
         self._rows: dict[Key, int] = {}
@@ -116,7 +114,6 @@ class _Merger:
         return np.arange(first, first + len(keys))
 
     def finish(self) -> Vector:
-        """Return the aggregation of all parts."""
         vectors = [each for each in self._states if isinstance(each, Vector)]
         if len(vectors) == len(self._states):
             values = self._fold.finish_single(np.concatenate([each.values for each in vectors]))

@@ -25,15 +25,12 @@ class Grouping(NamedTuple):
     starts: Indices
 
     def members(self) -> list[Indices]:
-        """Return the rows of each group."""
         return np.split(self.order, self.starts[1:]) if len(self.labels) else []
 
     def sizes(self) -> Indices:
-        """Return the number of rows of each group."""
         return np.diff(np.append(self.starts, len(self.order)))
 
     def numbers(self) -> Indices:
-        """Return the group number of each row."""
         group_of_row = np.empty(len(self.order), dtype=np.intp)
         group_of_row[self.order] = np.repeat(np.arange(len(self.labels)), self.sizes())
         return group_of_row

@@ -163,7 +163,6 @@ FOLDS: dict[str, Fold] = {
 
 
 def reduce(operation: np.ufunc, values: Floats, groups: Grouping) -> Floats:
-    """Reduce the rows of each group."""
     if len(groups.starts) == 1:
         whole: Floats = operation.reduce(values, axis=0)[np.newaxis]
         return whole

@@ -31,7 +31,6 @@ def add_lost(total: Floats, lost: Floats) -> Floats:
 
 
 def _sum_ranges(values: Floats, low: Indices, high: Indices) -> Floats:
-    """Sum with compensation."""
     longest = int((high - low).max(initial=0))
     if len(low) * longest.bit_length() < longest:
         return np.column_stack(

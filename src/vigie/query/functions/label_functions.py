@@ -35,7 +35,6 @@ def label_replace(vector: Vector, target: str, replacement: str, source: str, re
 
 
 def label_join(vector: Vector, target: str, separator: str, *sources: str) -> Vector:
-    """Set a label to the joined values of others."""
     for source in sources:
         if not is_valid_label_name(source):
             raise ExecutionError(f"invalid source label name in label_join(): {source}")

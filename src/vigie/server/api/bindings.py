@@ -65,8 +65,6 @@ LIST_USERS = Operation(
 
 
 class BindingRoutes:
-    """Answers about who holds what."""
-
     def __init__(self, store: BindingStore, clock: Callable[[], int]) -> None:
         self._store, self._clock = store, clock
 

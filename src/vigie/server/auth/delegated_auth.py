@@ -24,7 +24,6 @@ class DelegatedAuth:
         self._app = app
 
     async def answer(self, ask: DelegatedRequest) -> DelegatedResponse:
-        """Return the answer to a question."""
         app = self._app()
         if app is None:
             return DelegatedResponse(

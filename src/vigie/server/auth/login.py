@@ -172,7 +172,6 @@ class LoginRoutes:
         return self._opened(request, response, self._secrets.sessions.open(identity.name))
 
     async def sign_out(self, request: Request) -> Response:
-        """End the session."""
         self._secrets.sessions.end(request.cookies.get(COOKIE, ""))
         response = Response(status_code=204)
         response.delete_cookie(COOKIE)

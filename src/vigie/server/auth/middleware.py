@@ -44,7 +44,6 @@ class AuthMiddleware:
         return self._app.routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         if scope["type"] in ("http", "websocket"):
             try:
                 await self._admit(scope, self._rules.access(scope))

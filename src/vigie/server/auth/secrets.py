@@ -24,8 +24,6 @@ UNUSED_KEYS = 4  # of one node; an agent that asks again and again must not fill
 
 
 class Secrets:
-    """The secrets of a data directory."""
-
     def __init__(self, directory: Path) -> None:
         self.admin_file = directory / ADMIN_FILE
         self._admin_token = read_token(self.admin_file)
@@ -38,7 +36,6 @@ class Secrets:
         self.first_password = self._first_password()
 
     def close(self) -> None:
-        """Let go of the file."""
         self._file.close()
 
     @property

@@ -51,12 +51,10 @@ class SecretsFile:
             raise SecretsError(f"cannot open {self.path}: {error}{hint}") from None
 
     def close(self) -> None:
-        """Let go of the file."""
         with self._turn:
             self._connection.close()
 
     def read(self, query: str, *values: Any) -> list[Any]:
-        """Return the rows that a query finds."""
         with self._turn, self._explained("read"):
             return self._connection.execute(query, values).fetchall()
 

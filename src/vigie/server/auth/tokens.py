@@ -22,8 +22,6 @@ MAX_TOKEN = 200  # characters; ours have about 70
 
 
 class Sessions:
-    """Opens and ends sessions."""
-
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
 

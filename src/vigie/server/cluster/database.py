@@ -84,7 +84,6 @@ class ClusterDatabase:
             raise
 
     def close(self) -> None:
-        """Close every connection."""
         for reader in self._readers:
             reader.close()
         with self._lock:

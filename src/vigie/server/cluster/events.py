@@ -128,7 +128,6 @@ class EventStore(SqliteStore):
         return self._select(f"{condition} order by begin_ms desc, id desc", values, limit)
 
     def last(self) -> int:
-        """Return the highest number."""
         (row,) = self._database.query("select coalesce(max(id), 0) as last from events")
         return int(row["last"])
 

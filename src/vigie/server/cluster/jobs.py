@@ -41,8 +41,6 @@ class JobRecord(NamedTuple):
 
 
 class JobStore:
-    """The jobs in the cluster database."""
-
     def __init__(self, database: ClusterDatabase, query: Query) -> None:
         self._database, self._query = database, query
 

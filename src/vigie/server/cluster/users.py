@@ -28,8 +28,6 @@ select user, sum(gpus * max(0, end - begin)) as held_ms from fresh group by user
 
 
 class UserRecord:
-    """What one user holds and held."""
-
     def __init__(self, name: str, held_ms: int = 0) -> None:
         self.name, self.held_ms = name, held_ms
         self._gpus: set[str] = set()
@@ -37,7 +35,6 @@ class UserRecord:
         self._jobs: dict[bool, set[str]] = {True: set(), False: set()}  # by whether they are pending
 
     def add(self, node: str, resource: str, kind: str, holder: str) -> None:
-        """Add what the user holds now."""
         waits = resource == QUEUE
         if kind == JOB:
             self._jobs[waits].add(holder)
@@ -59,8 +56,6 @@ class UserRecord:
 
 
 class UserStore:
-    """The users in the cluster database."""
-
     def __init__(self, query: Query) -> None:
         self._query = query
 

@@ -64,7 +64,6 @@ class LinkProtocol(WebSocketsSansIOProtocol):
         self.unfinished.hold(self, self._unfinished)
 
     def send_receive_event_to_app(self) -> None:
-        """Hand a message over."""
         self._unfinished = 0
         self.conn.max_message_size = self.config.ws_max_size
         self._waiting += sum(map(len, self.frames))
@@ -75,7 +74,6 @@ class LinkProtocol(WebSocketsSansIOProtocol):
             self.read_paused = paused
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Return the next message."""
         message = await super().receive()
         if self.queue.empty():
             self._waiting = 0
@@ -148,7 +146,6 @@ class ServerProtocol(HttpToolsProtocol):
         self._start_timer()
 
     def on_url(self, url: bytes) -> None:
-        """Collect the address."""
         super().on_url(url)
         if len(self.url) > MAX_URL:
             raise HeadTooLongError

@@ -95,7 +95,6 @@ class Parameters:
         return next((value for key, value in self._fields if key == name), "")
 
     def every(self, name: str) -> list[str]:
-        """Return all values of a field."""
         return [value for key, value in self._fields if key == name]
 
     def scalar(self, name: str) -> str:
@@ -137,7 +136,6 @@ class Parameters:
         return int(text) or None
 
     def selectors(self) -> list[list[Matcher]]:
-        """Return the matchers of every match[]."""
         texts = self.every("match[]")
         try:
             check_regexes(" ".join(texts))

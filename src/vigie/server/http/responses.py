@@ -88,7 +88,6 @@ def respond(body: Body, request: Request, content_type: str = JSON) -> Response:
 
 
 def wants_gzip(request: Request) -> bool:
-    """Tell whether the client takes gzip."""
     return accepts_gzip(request.headers.get("accept-encoding", ""))
 
 
@@ -98,7 +97,6 @@ def maybe_gzip(body: bytes, wanted: bool) -> bytes:
 
 
 def encode_error(kind: str, text: str) -> bytes:
-    """Return the body of an error."""
     return msgspec.json.encode(ApiError("error", kind, make_printable(text)))
 
 

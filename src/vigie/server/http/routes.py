@@ -89,8 +89,6 @@ QUERY_ERRORS = {**BAD_PARAMETER, 422: "The query failed, for example because it 
 
 
 class ApiRoute(Route):
-    """A route of HTTP."""
-
     def __init__(
         self,
         path: str,
@@ -105,8 +103,6 @@ class ApiRoute(Route):
 
 
 class SocketRoute(WebSocketRoute):
-    """A route of WebSockets."""
-
     def __init__(
         self,
         path: str,

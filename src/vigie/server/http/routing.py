@@ -18,7 +18,6 @@ class TextConvertor(Convertor[str]):
     regex = "(?s:.*)"
 
     def convert(self, value: str) -> str:
-        """Return the text as it came."""
         return value
 
     def to_string(self, value: str) -> str:

@@ -34,7 +34,6 @@ class HttpServer(uvicorn.Server):
 
     @property
     def connections(self) -> int:
-        """Return how many are connected."""
         return len(self.server_state.connections)
 
     @contextlib.contextmanager

@@ -28,7 +28,6 @@ class BatchWorker(Generic[T]):
 
     @property
     def waiting(self) -> int:
-        """Tell how many jobs wait."""
         return self._jobs.qsize()
 
     def put(self, job: T) -> None:

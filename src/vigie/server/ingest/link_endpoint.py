@@ -117,7 +117,6 @@ class LinkEndpoint:
         return await session.order(name, arguments, ORDER_SECONDS) if session else None
 
     async def answer(self, socket: WebSocket) -> None:
-        """Serve one connection."""
         bearer = BEARER.fullmatch(socket.headers.get("authorization", ""))
         identity = self._keys.identify(bearer[1]) if bearer else None
         if identity is None or identity.role not in ("node", "join"):

@@ -79,8 +79,6 @@ class FrameSink(Protocol):
 
 
 class LinkServices(NamedTuple):
-    """What all links have in common."""
-
     store: Store
     writer: LinkWriter
     events: EventStore

@@ -52,33 +52,26 @@ class LocalClusterState:
         self._registry, self._events, self._book = registry, happened, book
 
     def nodes(self) -> list[NodeRecord]:
-        """Return every node that belongs to the cluster, by name."""
         return [node for node in self._registry.nodes() if node.state != REMOVED]
 
     def bindings(self, since_ms: int, until_ms: int, user: str = "") -> list[StoredBinding]:
-        """Return the bindings that lasted into a span, of one user or of all."""
         return self._book.find(BindingFilter(user=user, since_ms=since_ms, until_ms=until_ms), MAX_BINDINGS)
 
     def gpu_bindings(self, node: str, gpu: str, since_ms: int, until_ms: int) -> list[StoredBinding]:
-        """Return the bindings of one GPU that lasted into a span."""
         wanted = BindingFilter(node=node, gpu=gpu, since_ms=since_ms, until_ms=until_ms)
         return self._book.find(wanted, MAX_JOBS)
 
     def hours(self, since_ms: int, until_ms: int) -> dict[str, float]:
-        """Return for how many GPU-hours each user held something in a span."""
         found = self._book.users.find(BindingFilter(since_ms=since_ms, until_ms=until_ms), since_ms, until_ms)
         return {user.name: user.held_ms / HOUR_MS for user in found}
 
     def jobs(self, wanted: BindingFilter, most: int = MAX_JOBS) -> list[JobRecord]:
-        """Return jobs, the newest first."""
         return self._book.jobs.find(wanted, most)
 
     def events(self, kinds: Collection[str], since_ms: int, until_ms: int) -> list[StoredEvent]:
-        """Return events of these kinds that lasted into a span or began within it, the newest first."""
         return self._events.overlapping(kinds, since_ms, until_ms, MAX_EVENTS)
 
     def recent(self, since_ms: int, until_ms: int, most: int) -> list[StoredEvent]:
-        """Return the newest events of a span, of any kind."""
         return self._events.find(EventFilter(since_ms=since_ms, until_ms=until_ms), most)
 
 

@@ -68,7 +68,6 @@ class IncidentMonitor:
         self._past: OrderedDict[int, History] = OrderedDict()
 
     def close(self) -> None:
-        """Look no more."""
         if self._refresh:
             self._refresh.cancel()
 

@@ -26,7 +26,6 @@ class BlankField(dict[str, str]):
     """Facts of a sentence; what is not known is said as such."""
 
     def __missing__(self, key: str) -> str:
-        """Return a word for what is not known."""
         return "?"
 
 
@@ -149,7 +148,6 @@ def _action(incident: Incident) -> str:
 
 
 def _place(incident: Incident, job: str, places: str) -> str:
-    """Return where it was, for a sentence."""
     if incident.finding.by_job and job:
         return f"job {job} on {places or join_words(incident.nodes)}"
     part = incident.facts.get("device") or incident.facts.get("mountpoint")

@@ -97,7 +97,6 @@ class LocalRunner:
         return BatchResult({name: ResultTable(packed) for name, packed in sent.rows.items()}, sent.errors)
 
     async def names(self, at_ms: int) -> list[str]:
-        """Return the names of the metrics of the last hour."""
         body = await self._readers.ask(partial(_list_names, at_ms), SECONDS)
         return msgspec.msgpack.decode(join_chunks(body), type=list[str])
 
@@ -136,7 +135,6 @@ class RemoteRunner:
             raise QueryTimeoutError(f"the engine elsewhere did not answer within {seconds:g} s") from None
 
     async def names(self, at_ms: int) -> list[str]:
-        """Return the names of the metrics of the last hour."""
         return await asyncio.to_thread(
             self._engine.label_values, "__name__", EVERYTHING, at_ms - HOUR_MS, at_ms
         )

@@ -25,7 +25,6 @@ class SeriesRow(msgspec.Struct, array_like=True, frozen=True):
 
     @property
     def value(self) -> float:
-        """Return the newest number."""
         return self.values[-1]
 
 
@@ -90,7 +89,6 @@ class ResultTable(Sequence[SeriesRow]):
         return list(zip(*columns, strict=True)) if columns else [()] * len(self)
 
     def numbers(self) -> Mapping[Key, float]:
-        """Return the newest number of each series."""
         if len(self._packed.times) == 1:
             return dict(zip(self.keys, self._values[:, 0].tolist(), strict=True))
         return {row.labels: row.value for row in self}

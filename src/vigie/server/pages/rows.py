@@ -46,8 +46,6 @@ N = TypeVar("N", bound=NodeRow)
 
 
 class NodeRows:
-    """Makes the rows of a snapshot."""
-
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._slurm = {key[0]: key[1] for key in snapshot.all("slurm")}

@@ -44,8 +44,6 @@ class GpuInfos(dict[str, list[GpuInfo]]):
 
 
 class Snapshot:
-    """What was found out about one moment."""
-
     def __init__(
         self,
         at_ms: int,
@@ -105,7 +103,6 @@ class Snapshot:
         return UNHEARD if up is None else UP if up else LOST
 
     def is_up(self, name: str) -> bool:
-        """Tell whether a node is known and up."""
         return name in self.nodes and self.node_state(name) == UP
 
     @property
@@ -136,7 +133,6 @@ class Snapshot:
         return sorted(self._in(WAITING), key=lambda job: job.queued_ms or job.start_ms)
 
     def job_state(self, job: JobRecord) -> JobState:
-        """Return the state of a job at this moment."""
         if job.end_ms is not None and job.end_ms <= self.at_ms:
             return "finished"
         if job.state == WAITING or (job.queued_ms is not None and self.at_ms < job.start_ms):

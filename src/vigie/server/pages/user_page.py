@@ -33,7 +33,6 @@ COMMANDS = {"job": "scancel {id}", "environment": "genv devices detach --eid {id
 
 
 def find_places(snapshot: Snapshot, user: str) -> list[Place]:
-    """Return the GPUs that a user holds."""
     mine = {place for place, held in snapshot.held.items() for stored in held if stored.binding.user == user}
     return [card.place for cards in snapshot.on_node.values() for card in cards if card.place in mine]
 

@@ -45,8 +45,6 @@ _COLONS = re.compile(r"[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")  # or an IPv6 address
 
 
 class ScrapedTarget(Protocol):
-    """The host and the labels of a scraped target."""
-
     @property
     def host(self) -> str: ...
 
@@ -73,7 +71,6 @@ class HostRedactor:
         self._in = {pseudonym: host for host, pseudonym in self._out.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         if scope.get(ROUTE) in MASKED | ASKED_ONLY:
             await self._app(scope, receive, send)
             return

@@ -31,8 +31,6 @@ Test = Callable[[Labels], bool]
 
 
 class RedactedStorage(StorageView):
-    """A storage behind a mask."""
-
     def __init__(self, storage: QueryableStorage, mask: Pseudonyms) -> None:
         super().__init__(storage)
         self._mask = mask
@@ -50,13 +48,11 @@ class RedactedStorage(StorageView):
         return [labels for labels in found if fits(labels)]
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted names of their labels."""
         if not any(self._mask.hides(matcher.label) for matcher in matchers):
             return self._storage.label_names(matchers, start, end)
         return sorted({name for labels in self.series(matchers, start, end) for name in labels})
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted values of one of their labels."""
         if not self._mask.hides(name) and not any(self._mask.hides(matcher.label) for matcher in matchers):
             return self._storage.label_values(name, matchers, start, end)
         return sorted({labels[name] for labels in self.series(matchers, start, end) if labels.get(name)})
@@ -97,7 +93,6 @@ class RedactedExecutor:
         self._readers = readers
 
     async def ask(self, work: Work, seconds: float | None = None) -> Body:
-        """Return what the work makes of the store."""
         mask = current_pseudonyms()
         return await self._readers.ask(partial(_masked, work, mask) if mask else work, seconds)
 

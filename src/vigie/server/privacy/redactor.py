@@ -85,7 +85,6 @@ class Redactor:
         self._mask = mask
 
     def job(self, job: JobRecord) -> dict[str, Any]:
-        """Return a job, ready for JSON."""
         return self._mask.job(job.json) if self._mask else job.json
 
     def job_id(self, job: JobRecord) -> str:
@@ -93,7 +92,6 @@ class Redactor:
         return str(self.job(job)["id"])
 
     def binding(self, kept: StoredBinding) -> dict[str, Any]:
-        """Return a binding, ready for JSON."""
         return self._mask.binding(kept.json) if self._mask else kept.json
 
     def user(self, name: str) -> str:
@@ -108,7 +106,6 @@ class Redactor:
         return self._mask.word(HOST, name) if self._mask and self._mask.hosts else name
 
     def event(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return an event, ready for JSON."""
         return self._mask.event(row) if self._mask else row
 
     def meant_job(self, name: str, jobs: Iterable[JobRecord]) -> JobRecord | None:

@@ -46,12 +46,10 @@ class TeeStore:
         self._store, self._pass_on = store, pass_on
 
     def append(self, node_labels: Mapping[str, str], frame: Frame) -> None:
-        """Take a frame of a target."""
         self._store.append(node_labels, frame)
         self._pass_on.write_frame(node_labels, frame)
 
     def append_series(self, series: Iterable[Samples]) -> None:
-        """Take series with times of their own."""
         samples = list(series)
         self._store.append_series(samples)
         self._pass_on.write_series(samples)
@@ -64,11 +62,9 @@ class TeeStore:
 class SampleSink(Protocol):
     """The store, as far as scraping needs it."""
 
-    def append(self, node_labels: Mapping[str, str], frame: Frame) -> None:
-        """Take a frame of a target."""
+    def append(self, node_labels: Mapping[str, str], frame: Frame) -> None: ...
 
-    def append_series(self, series: Iterable[Samples]) -> None:
-        """Take series with times of their own."""
+    def append_series(self, series: Iterable[Samples]) -> None: ...
 
 
 class ScrapeAppender:

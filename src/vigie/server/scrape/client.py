@@ -146,7 +146,6 @@ class _Connection(asyncio.Protocol):
         return self._transport is not None and not self._transport.is_closing()
 
     async def ask(self, request: bytes) -> _Reply:
-        """Send a request, and return the answer."""
         if not self.is_open:
             raise _Closed("the connection was closed")
         assert self._transport is not None
@@ -159,16 +158,13 @@ class _Connection(asyncio.Protocol):
         return await self._waiting
 
     def abort(self) -> None:
-        """Close at once."""
         if self._transport:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep what is written to."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of the answer."""
         if self._waiting is None or self._waiting.done():
             self.abort()  # nobody asked
             return
@@ -201,13 +197,11 @@ class _Connection(asyncio.Protocol):
         self._in_body = True
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part of the body."""
         self._body += body
         if len(self._body) > self._most:
             raise ScrapeError(f"the answer is larger than {self._most} bytes (scrape.body_megabytes)")
 
     def on_message_complete(self) -> None:
-        """Hand over the answer."""
         if self._waiting and not self._waiting.done():
             self._finish()
             if not self._parser.should_keep_alive():

@@ -31,8 +31,6 @@ LINES_A_LOOK = 1000  # at the clock
 
 
 class TimedSample(NamedTuple):
-    """A sample whose time the exporter gives."""
-
     text: str  # which spells the series
     series: Series
     value: float

@@ -29,8 +29,6 @@ LARGE_BYTES = 1 << 20
 
 
 class TargetHealth(NamedTuple):
-    """How the last scrape went."""
-
     health: str = "unknown"  # or up, or down
     error: str = ""
     time_ms: int = 0  # 0: there was none yet
@@ -38,8 +36,6 @@ class TargetHealth(NamedTuple):
 
 
 class ScrapeContext(NamedTuple):
-    """What all targets share."""
-
     sink: SampleSink
     rules: ScrapeConfig
     clock: Callable[[], int]

@@ -78,11 +78,9 @@ class Scraper:
         return {url: running.loop.state for url, running in list(self._running.items())}
 
     def table(self) -> tuple[Table, tuple[float, ...]]:
-        """Return what the scraper says of itself."""
         return SCRAPE_TABLE, self._shared.counts.values(state.health for state in self.states().values())
 
     def families(self) -> Mapping[str, MetricMetadata]:
-        """Return what the exporters say about their metrics."""
         return self._shared.catalogue.described.families
 
     def _wake(self) -> None:

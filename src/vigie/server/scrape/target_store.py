@@ -49,7 +49,6 @@ class TargetStore:
             raise StoreError(f"cannot open {path}: {error}") from error
 
     def close(self) -> None:
-        """Let go of the file."""
         self._database.close()
 
     def watch(self, changed: Callable[[], None]) -> None:

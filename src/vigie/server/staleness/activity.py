@@ -48,7 +48,6 @@ class ActivityLog:
         self._catch_up(store)
 
     def close(self) -> None:
-        """Save everything."""
         self._saved_ms = 0
         self.save()
 

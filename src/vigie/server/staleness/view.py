@@ -55,21 +55,17 @@ class StalenessView(StorageView):
     def series_up_to(
         self, matchers: Sequence[Matcher], start: int, end: int, limit: int
     ) -> list[Labels] | None:
-        """Return the same, or None if there are more of them."""
         found = self._store.series_up_to(matchers, start, end, limit)
         return None if found is None else self._also(found, matchers, start, end)
 
     def first_series(self, matchers: Sequence[Matcher], start: int, end: int, limit: int) -> list[Labels]:
-        """Return the same, or the first so many of them."""
         return self._also(self._store.first_series(matchers, start, end, limit), matchers, start, end)[:limit]
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted names of their labels."""
         more = {name for labels in self._zeros(matchers, start, end) for name in labels}
         return sorted(more.union(self._store.label_names(matchers, start, end)))
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted values of one of their labels."""
         more = {labels[name] for labels in self._zeros(matchers, start, end) if name in labels}
         return sorted(more.union(self._store.label_values(name, matchers, start, end)))
 
@@ -95,7 +91,6 @@ class StalenessView(StorageView):
         return self._store.estimate_samples(matchers, start, end, enough)
 
     def label_cardinality(self) -> Counter[tuple[str, str]]:
-        """Return how many live series have each label and value."""
         return self._store.label_cardinality()
 
     def query_running(self) -> AbstractContextManager[None]:

@@ -42,7 +42,6 @@ def build_resting(times: Times) -> Work:
 
 
 def compute_work(scenario: Scenario, node: str, gpu: int, times: Times) -> Work:
-    """Return the work of one GPU at each time."""
     total = build_resting(times)
     for job in scenario.jobs_on(node):
         ranks = [(place.node, one) for place in job.places for one in place.gpus]

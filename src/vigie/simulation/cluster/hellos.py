@@ -22,7 +22,6 @@ class SimulatedHello(NodeDescription):
         return structs.replace(super().hello(address), host=self.machine.name)
 
     def inventory(self) -> dict[str, str]:
-        """Return the inventory of the simulated machine."""
         return _build_inventory(self.machine)
 
 

@@ -48,7 +48,6 @@ class HostPhysics(NamedTuple):
 
 
 def compute_host(scenario: Scenario, machine: MachineSpec, times: Times) -> HostPhysics:
-    """Return the state of a host at each time."""
     zero = np.zeros(len(times))
     name, noise = machine.name, scenario.noise
     jitter = noise.around(f"{name}/cpu", times, 5_000, 0.15)

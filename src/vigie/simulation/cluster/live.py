@@ -56,7 +56,6 @@ class LiveNodes:
         self._own = [asyncio.ensure_future(self._connect()), asyncio.ensure_future(self._run_node())]
 
     async def stop(self) -> None:
-        """Disconnect every agent."""
         for task in self._own:
             task.cancel()
         for link in self._links.values():
@@ -109,5 +108,4 @@ class LiveLink:
 
 
 def now_ms() -> int:
-    """Return the wall clock."""
     return time.time_ns() // 1_000_000

@@ -35,8 +35,6 @@ class NodePeriod(NamedTuple):
 
 
 class SimulatedNode:
-    """One machine of the scenario."""
-
     def __init__(self, scenario: Scenario, machine: MachineSpec, *, head: bool) -> None:
         self.machine = machine
         self._scenario, self._head = scenario, head
@@ -45,7 +43,6 @@ class SimulatedNode:
         self._tables: dict[tuple[tuple[str, tuple[str, ...]], ...], Table] = {}
 
     def is_up(self, times: Times) -> Times:
-        """Return the times at which the node is up."""
         gone = np.zeros(len(times), dtype=bool)
         for incident in self._scenario.incidents_of(LOST, node=self.machine.name):
             gone |= self._scenario.during(times, incident.begin, incident.end)

@@ -38,8 +38,6 @@ class SimulatedJob(NamedTuple):
 
 
 class PendingJob(NamedTuple):
-    """A pending job and its reason."""
-
     id: str
     name: str
     user: str

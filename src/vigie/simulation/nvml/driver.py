@@ -54,7 +54,6 @@ class SimulatedDriver:
         self.spent.write_bytes(bytes(COST_FILE.size))
 
     def describe(self) -> DriverCost:
-        """Return the recorded cost."""
         return DriverCost(*COST_FILE.unpack(self.spent.read_bytes()))
 
     def count_handles(self) -> bool:

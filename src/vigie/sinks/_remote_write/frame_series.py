@@ -63,7 +63,6 @@ class FrameSeries:
                 batch.add(section, (max(now, part.newest + 1),), (STALE,))
 
     def targets(self) -> list[Target]:
-        """Return the targets whose frames came."""
         return [dict(key) for key in self._targets]
 
     def _renewed(

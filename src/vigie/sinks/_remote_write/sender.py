@@ -32,7 +32,6 @@ class RemoteWriteMetrics:
         self._table = Table("remote_write", 0, ())
 
     def __call__(self) -> tuple[Table, tuple[float, ...]]:
-        """Return the table as of now."""
         state = self._sink.state()
         reasons = sorted(state.dropped)
         series: tuple[table.Series, ...] = ((SENT, ()), (FAILURES, ()), (QUEUE, ()), (OLDEST, ()))
@@ -105,7 +104,6 @@ class RemoteWrite:
         self.write_frame(target_of(node), frame)
 
     def write_frame(self, target: Mapping[str, str], frame: Frame) -> None:
-        """Take a frame of a target, by its labels."""
         with self._changed:
             if self._is_open():
                 self._frames.add(frame, target, self._batch)

@@ -12,6 +12,5 @@ from vigie.sinks.core.sink import Sink
 
 @cache
 def find_sinks() -> tuple[Sink, ...]:
-    """Return every sink, by name."""
     names = sorted(module.name for module in pkgutil.iter_modules(vigie.sinks.__path__) if not module.ispkg)
     return tuple(importlib.import_module(f"vigie.sinks.{name}").SINK for name in names)

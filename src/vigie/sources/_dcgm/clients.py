@@ -16,8 +16,6 @@ MAX_LINE_BYTES = 1 << 20  # bytes of a response line
 
 
 class DcgmClient(Protocol):
-    """Reads counters."""
-
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
         """Return the latest value of each field of these GPUs, or the reason for its absence."""
 
@@ -83,18 +81,15 @@ class ChildClient:
             raise
 
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
-        """Return the latest values of the child's engine."""
         said = self._request("latest", *uuids)
         return {
             str(uuid): {int(field): value for field, value in values.items()} for uuid, values in said.items()
         }
 
     def pause(self) -> None:
-        """Stop the counters."""
         self._request("pause")
 
     def resume(self) -> None:
-        """Resume the counters."""
         self._request("resume")
 
     def close(self) -> None:

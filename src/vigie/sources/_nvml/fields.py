@@ -70,7 +70,6 @@ def read_fields(gpu: NvmlGpu, name: str, wanted: Sequence[Key]) -> FieldValues:
 
 
 def build_fixed_fields(name: str, rows: Sequence[FieldRow]) -> FixedSeries:
-    """Return the metric and value of each row."""
     wanted = [(row.field, 0) for row in rows]
     return build_fixed_series(
         lambda gpu: read_fields(gpu, name, wanted).values, *(row.metric for row in rows)

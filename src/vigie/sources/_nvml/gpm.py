@@ -64,7 +64,6 @@ class GpmPair:
         return self._block()
 
     def free(self) -> None:
-        """Free the samples."""
         for sample in self._samples:
             self._gpu.library.call("nvmlGpmSampleFree", sample)
 

@@ -28,8 +28,6 @@ DCGM = (
 
 
 class GpuPart(NamedTuple):
-    """A MIG instance."""
-
     handle: ctypes.c_void_p
     uuid: str
     profile: str
@@ -109,7 +107,6 @@ class NvmlGpu:
         return (*identity, profile, instance, node, self.driver)
 
     def find_instances(self) -> None:
-        """Find the current MIG instances."""
         current, pending = c_uint(), c_uint()
         try:
             self.call("nvmlDeviceGetMigMode", byref(current), byref(pending))

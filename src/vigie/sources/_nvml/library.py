@@ -69,7 +69,6 @@ class NvmlLibrary:
             time.sleep(YIELD_SECONDS)
 
     def has(self, name: str) -> bool:
-        """Return whether the library has a function."""
         return hasattr(self._library, name)
 
     def close(self) -> None:

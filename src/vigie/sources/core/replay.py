@@ -49,7 +49,6 @@ def unpack(archive: str, directory: str) -> None:
 
 
 def replay(directory: str, options: dict[str, str] | None = None) -> Host:
-    """Return the host recorded in the directory."""
     roots = HostRoots(*(os.path.join(directory, name) for name in HostRoots._fields))
     host = Host(roots, calls=ReplayedCalls(directory), options=options)
     errors = _read_errors(directory)

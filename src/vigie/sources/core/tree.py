@@ -182,7 +182,6 @@ class Tree:
         self._open_reads = 0
 
     def close(self) -> None:
-        """Close every file."""
         while self.files:
             self._close(self.files.popitem()[1])
 

@@ -127,7 +127,6 @@ class BlockStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all that is done inside, or none of it."""
         try:
             with self.database.transaction():
                 yield
@@ -233,7 +232,6 @@ class BlockStore:
         self._db.execute("DELETE FROM stream WHERE number = ?", (stream,))
 
     def chunk_at(self, stream: int, time: int) -> Chunk | None:
-        """Return the chunk whose first and last time enclose this time."""
         where = "stream = ? AND start <= ? ORDER BY start DESC LIMIT 1"
         found = self._read_chunks(where, stream, time)
         if not found:  # nothing may be inserted where an unreadable chunk is
@@ -243,7 +241,6 @@ class BlockStore:
         return found[0] if found and found[0].end >= time else None
 
     def has_chunk_between(self, stream: int, after: int, before: int) -> bool:
-        """Report whether a chunk starts between two times."""
         query = "SELECT 1 FROM chunk WHERE stream = ? AND start > ? AND start < ? LIMIT 1"
         return bool(self._read(query, stream, after, before))
 

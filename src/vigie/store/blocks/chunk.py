@@ -40,7 +40,6 @@ class Chunk(NamedTuple):
         return self.read(np.arange(len(self.layout)), 0, self.rows)[0].T
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
-        """Return one row per column, and whether a cell may be absent."""
         cuts, vectors = split_columns(self.layout, columns), np.empty((len(columns), last - first))
         blobs = [self.blob(cut.group) for cut in cuts]
         return vectors, fill_vectors(blobs, cuts, self.rows, first, last, vectors)

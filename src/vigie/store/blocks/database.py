@@ -90,7 +90,6 @@ class BlockDatabase:
                 self._reader.execute("BEGIN")
 
     def end(self) -> None:
-        """End the snapshot."""
         self._depth -= 1
         if self._depth == 0 and self._reader.in_transaction:
             with suppress(sqlite3.Error):  # caused by an earlier read; the transaction ends all the same

@@ -38,7 +38,6 @@ class LayoutSpans:
             self.listed_from = max(self.listed_from, self._newest.pop(oldest)[1] + 1)
 
     def newest(self) -> int | None:
-        """Return the layout of the newest chunk."""
         return max(self._newest, key=lambda layout: self._newest[layout][1], default=None)
 
     def between(self, start: int, end: int) -> list[int]:

@@ -36,7 +36,6 @@ class LayoutStore:
         self.forget()
 
     def forget(self) -> None:
-        """Drop all caches."""
         self._by_number: WeakValueDictionary[int, Layout] = WeakValueDictionary()
         self._numbers: WeakKeyDictionary[Layout, int] = WeakKeyDictionary()
         self._cached: list[Layout] = []

@@ -51,7 +51,6 @@ class ArrivalGroup:
         self._arrange()
 
     def remove(self, members: Iterable[Member]) -> None:
-        """Remove members from the group."""
         for member in members:
             member.group = None
         self.members = [member for member in self.members if member.group is self]

@@ -92,7 +92,6 @@ class Head:
         return True
 
     def extend(self, layouts: Layouts, layout: Layout, times: Times, rows: Floats, since: int) -> None:
-        """Append many rows."""
         columns = self._map_columns(layouts, layout)
         self.changes += 1
         self._reserve(self.rows + len(times))

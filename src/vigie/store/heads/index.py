@@ -86,7 +86,6 @@ class Index:
             del self._target_labels[stream.name.target]
 
     def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
-        """Return the targets whose labels match."""
         conditions = [CompiledMatcher(matcher) for matcher in matchers]
         return [target for target, own in self._target_labels.items() if _matches(own.labels, conditions)]
 

@@ -28,7 +28,6 @@ def reopen(chunk: Chunk, since: int) -> Head:
 
 
 def merge(layouts: Layouts, pieces: Sequence[Piece]) -> Chunk:
-    """Merge consecutive pieces into one chunk."""
     if len(pieces) == 1 and isinstance(pieces[0], Chunk):
         return pieces[0]
     layout = layouts.order_by_metric(layouts.union(piece.layout for piece in pieces))

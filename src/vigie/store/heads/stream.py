@@ -104,7 +104,6 @@ class Stream:
             self.next_maintenance = BEFORE_ALL
 
     def has_row(self, time: int, stored: StoredChunks) -> bool:
-        """Report whether there is a row at this time."""
         if time > self.end:
             return False
         at = self._find_piece(time)

@@ -35,8 +35,6 @@ class Samples(NamedTuple):
 
 
 class StreamRow(NamedTuple):
-    """One row of a stream."""
-
     stream: Stream
     layout: Layout
     time: int

@@ -33,7 +33,6 @@ class ChunkCache:
         self._lock = threading.Lock()
 
     def find(self, keys: Sequence[Key]) -> list[CachedValues | None]:
-        """Return the cached values of each key, or None."""
         with self._lock:
             found = [self._cached.get(key) for key in keys]
             for key, lines in zip(keys, found, strict=True):

@@ -108,7 +108,6 @@ class RollupStore:
                 self.tiers[0].blocks.upsert_stream(RAW, before)
 
     def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
-        """Return the targets whose labels match."""
         return [target for tier in self.tiers for target in tier.index.targets(matchers)]
 
     def forget(self, targets: Collection[Target]) -> None:
@@ -118,7 +117,6 @@ class RollupStore:
             tier.forget([name for name in tier.names() if name.target in gone])
 
     def delete_pending(self) -> None:
-        """Delete the pages of removed streams."""
         for tier in self.tiers:
             tier.delete_pending()
 
@@ -151,7 +149,6 @@ class RollupStore:
 
     @contextmanager
     def block_reads(self) -> Iterator[None]:
-        """Block reads of the files."""
         with ExitStack() as held:
             for tier in self.tiers:
                 held.enter_context(tier.blocks.database.read_lock)

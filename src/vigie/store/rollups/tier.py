@@ -211,7 +211,6 @@ class Tier:
         self._building = {name: pages for name, pages in self._building.items() if pages}
 
     def names(self) -> set[StreamName]:
-        """Return all known streams."""
         return {*self.built_until, *self._numbers}
 
     def forget(self, names: Iterable[StreamName]) -> None:
@@ -244,7 +243,6 @@ class Tier:
             del self._pending_delete[: len(pending)]
 
     def expire(self, now: int, lock: Lock) -> None:
-        """Delete expired pages."""
         lost = expire(self.blocks, self.config.retention, now)
         if not lost:
             return

@@ -47,21 +47,17 @@ class StoredLabelTable(LabelTable):
         return StoredLabelTable(self._target, self._layout, self._columns[rows], self._dropped)
 
     def without(self, names: Iterable[str]) -> StoredLabelTable:
-        """Drop some labels."""
         return StoredLabelTable(self._target, self._layout, self._columns, self._dropped.union(names))
 
     def names(self) -> set[str]:
-        """Return the label names that a row may have."""
         return (self._target.keys() | self._layout.label_names) - self._dropped
 
     def sharing_key(self, names: Iterable[str]) -> Hashable:
-        """Return a key that is equal for other rows only if these labels are, row by row."""
         own = tuple((name, self._target[name]) for name in names if name in self._target)
         # Similar nodes share the layout, and within a query the columns of its plan.
         return self._layout, _Identity(self._columns), self._dropped, own
 
     def column(self, name: str) -> tuple[Sequence[str], Codes | None]:
-        """Return the values of a label and each row's index into them; None if all rows have the first."""
         if name in self._dropped:
             return ("",), None
         if name in self._target:

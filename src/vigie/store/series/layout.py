@@ -234,8 +234,6 @@ def split_columns(layout: Layout, columns: Columns) -> list[ColumnCut]:
 
 
 class LayoutMatch:
-    """The matching columns of a layout."""
-
     def __init__(self, layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> None:
         self._series = layout.series
         self.columns: Columns = layout.match(conditions)

@@ -26,7 +26,6 @@ class CompiledMatcher:
         self._build_test = _build_test(matcher)
 
     def test(self, value: str) -> bool:
-        """Report whether a value matches."""
         answer = self._cache.get(value)
         if answer is None:
             if len(self._cache) >= MAX_CACHED:

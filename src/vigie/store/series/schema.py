@@ -33,7 +33,6 @@ _known: WeakValueDictionary[frozenset[tuple[str, frozenset[str]]], Schema] = Wea
 
 
 def extend_schema(metrics: Mapping[str, frozenset[str]]) -> Schema:
-    """Return the interned schema."""
     key = frozenset(metrics.items())
     schema = _known.get(key)
     if schema is None:
@@ -42,7 +41,6 @@ def extend_schema(metrics: Mapping[str, frozenset[str]]) -> Schema:
 
 
 def to_lists(schema: Schema) -> list[tuple[str, list[str]]]:
-    """Return a schema as sorted lists."""
     return sorted((name, sorted(labels)) for name, labels in schema.metrics.items())
 
 

@@ -100,8 +100,6 @@ class WalDeletion(NamedTuple):
 
 
 class PlainRecord(NamedTuple):
-    """A decompressed record."""
-
     position: int
     kind: bytes
     number: int  # of the definition, or the number of rows

@@ -22,8 +22,6 @@ BATCH_BYTES = 256 << 20  # bytes of plain records: about a segment, because the 
 
 
 class SegmentDamage(NamedTuple):
-    """A damaged range of a segment."""
-
     path: Path
     offset: int
     lost: int

@@ -33,7 +33,6 @@ MAX_WAITING = 256 << 20  # bytes of values that may wait while the disk accepts 
 
 
 def segment_of(position: int) -> int:
-    """Return the segment number of a position."""
     return position >> SHIFT
 
 

@@ -64,7 +64,6 @@ news_feed_enabled = false
 
 
 def data_sources(*sources: DataSource) -> str:
-    """Return the file of the data sources."""
     return write_yaml({"apiVersion": 1, "datasources": [_source(source) for source in sources]}, NOTE)
 
 

@@ -22,7 +22,6 @@ class PageCache:
         self._page = TerminalPage("", (), ())
 
     def load(self, state: UiState, current: ScreenState, size: tuple[int, int]) -> TerminalPage:
-        """Return the page that is open."""
         here = state.here
         key = (here.route, here.words, state.measure, size, id(current.answer), bool(current.problem))
         if key != self._key:

@@ -56,7 +56,6 @@ def build_link(kind: str, *names: str) -> str:
 
 
 def section_row(title: str, hint: str = "") -> PageRow:
-    """Return the row above a section."""
     spans = [TextSpan(title, BOLD)]
     return PageRow(line(*spans, TextSpan(f"  {hint}" if hint else "", DIM)), title=True)
 

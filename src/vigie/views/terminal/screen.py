@@ -79,7 +79,6 @@ class Screen:
             signal.signal(number, handler)
 
     def size(self) -> tuple[int, int]:
-        """Return columns and rows."""
         found = os.get_terminal_size(self._out)
         return max(1, found.columns), max(1, found.lines)
 

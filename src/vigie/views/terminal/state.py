@@ -34,7 +34,6 @@ class UiState(NamedTuple):
 
     @property
     def here(self) -> Visit:
-        """Return the page that is open."""
         return self.visits[-1]
 
     def at(self, visit: Visit) -> UiState:

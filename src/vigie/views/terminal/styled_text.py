@@ -73,12 +73,10 @@ def highlight(spans: Line, start: int, end: int) -> Line:
 
 
 def encode_line(spans: Line, look: TerminalStyle) -> str:
-    """Return the line with the codes of its styles."""
     return "".join(_encode_span(span, look) for span in spans)
 
 
 def plain(spans: Line, look: TerminalStyle) -> str:
-    """Return the words alone."""
     return "".join(_to_terminal_charset(span.text, look) for span in spans).rstrip()
 
 

@@ -81,7 +81,6 @@ def job_rows(
 
 
 def waiting_rows(jobs: Sequence[JobRow], now_ms: int, max_width: int) -> list[PageRow]:
-    """Return a table of jobs that wait."""
     entries = [
         PageEntry(
             [

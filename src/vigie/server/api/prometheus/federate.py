@@ -25,8 +25,6 @@ ODD_IN_NAME, ODD_IN_LABEL = re.compile(r"[^a-zA-Z0-9_:]|^[0-9]"), re.compile(r"[
 
 
 class NewestSamples(NamedTuple):
-    """The newest sample of a series."""
-
     labels: Labels
     time: int
     value: float

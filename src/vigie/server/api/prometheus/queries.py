@@ -58,7 +58,6 @@ class LabelRequest(NamedTuple):
 
 
 def run_query(query_request: QueryRequest, gzip: bool, storage: Storage, limits: QueryLimits) -> Body:
-    """Return the body of the answer to a query."""
     started = time.perf_counter()
     engine = Engine(storage, limits, lookback=query_request.lookback or LOOKBACK_MS)
     found = _evaluate(engine, query_request)
@@ -87,7 +86,6 @@ def _series(lookup_request: LabelRequest, matchers: Sequence[Matcher], storage: 
 
 
 def label_names(lookup_request: LabelRequest, gzip: bool, storage: Storage, _: QueryLimits) -> bytes:
-    """Return the body with the names of labels."""
     return _words(
         lookup_request,
         gzip,
@@ -98,7 +96,6 @@ def label_names(lookup_request: LabelRequest, gzip: bool, storage: Storage, _: Q
 def label_values(
     name: str, lookup_request: LabelRequest, gzip: bool, storage: Storage, _: QueryLimits
 ) -> bytes:
-    """Return the body with the values of a label."""
     return _words(
         lookup_request,
         gzip,
@@ -139,8 +136,6 @@ def now_ms() -> int:
 
 
 class Queries:
-    """Answers questions as Prometheus does."""
-
     def __init__(
         self, readers: QueryWork, limits: QueryLimits, own: ServerMetrics, clock: Callable[[], int] = now_ms
     ) -> None:
@@ -158,14 +153,12 @@ class Queries:
         return [*build_routes(handlers, BOTH), *build_routes({"label/{name:text}/values": self.label_values})]
 
     async def query(self, request: Request) -> Response:
-        """Answer a query at one time."""
         parameters = await read_parameters(request)
         at = parameters.time_or("time", self._clock())
         query_request = QueryRequest(parameters.one("query"), at, at)
         return await self._run("query", request, parameters, query_request)
 
     async def query_range(self, request: Request) -> Response:
-        """Answer a query at every step."""
         parameters = await read_parameters(request)
         start, end = parameters.time("start"), parameters.time("end")
         if end < start:
@@ -174,7 +167,6 @@ class Queries:
         return await self._run("query_range", request, parameters, query_request)
 
     async def series(self, request: Request) -> Response:
-        """Answer which series fit."""
         parameters = await read_parameters(request)
         if not parameters.every("match[]"):
             raise BadDataError("no match[] parameter provided")
@@ -185,7 +177,6 @@ class Queries:
         return await self._execute("labels", request, partial(label_names, await _read_lookup(parameters)))
 
     async def label_values(self, request: Request) -> Response:
-        """Answer which values a label has."""
         parameters = await read_parameters(request)
         name = label_name(request.path_params["name"])
         lookup_request = await _read_lookup(parameters)

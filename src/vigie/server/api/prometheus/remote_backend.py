@@ -36,13 +36,10 @@ class BackendRoutes(RemoteEngines, Protocol):
 
 
 class RemoteBackend:
-    """Passes requests on."""
-
     def __init__(self, to: BackendRoutes, max_bytes: int) -> None:
         self._to, self._max_bytes = to, max_bytes
 
     async def answer(self, request: Request) -> Response:
-        """Return what the other side says."""
         scope = request.scope
         # Such a path would lead out of the API, or of the prefix that the engine has.
         if {".", ".."}.intersection(scope["path"].split("/")):
@@ -68,7 +65,6 @@ class WriteForwarder:
         self._slots = asyncio.Semaphore(MAX_REQUESTS)
 
     async def answer(self, request: Request) -> Response:
-        """Return what the other side says."""
         headers = {name: request.headers[name] for name in FORWARDED_HEADERS if name in request.headers}
         try:
             body = await read_body(request, MAX_BODY)

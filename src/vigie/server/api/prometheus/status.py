@@ -103,8 +103,6 @@ class CardinalitySource(Protocol):
 
 
 class Status:
-    """Answers what the server is and has."""
-
     def __init__(
         self,
         readers: QueryWork,
@@ -163,7 +161,6 @@ class Status:
         return respond(json_encoder.document(facts), request)
 
     async def flags(self, request: Request) -> Response:
-        """Answer the settings."""
         return respond(json_encoder.document(self._flags), request)
 
     async def config(self, request: Request) -> Response:

@@ -35,7 +35,6 @@ def holder_columns(scenario: Scenario, node: str, times: Times, *, head: bool) -
 def agent_columns(
     scenario: Scenario, machine: MachineSpec, columns: Sequence[Column], times: Times
 ) -> Iterator[Column]:
-    """Yield the agent's own metrics."""
     one = np.ones(len(times))
     names = {column.name for column in columns}
     busy = scenario.noise.each(f"{machine.name}/read", len(_sources()), times, MINUTE, 0.2)
@@ -79,5 +78,4 @@ def _absent(machine: MachineSpec, source: str) -> str:
 
 @cache
 def _sources() -> dict[str, frozenset[str]]:
-    """Return the metric names of each source."""
     return {source.name: frozenset(metric.name for metric in source.metrics) for source in find_sources()}

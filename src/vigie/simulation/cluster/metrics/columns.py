@@ -30,7 +30,6 @@ class Column(NamedTuple):
 
 
 def gauge(name: str, values: Numbers, *labels: str) -> Column:
-    """Return a column of a gauge."""
     return Column(name, labels, values)
 
 

@@ -21,7 +21,6 @@ PAGE = 1500.0  # per packet
 def host_columns(
     scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
 ) -> Iterator[Column]:
-    """Yield the metrics of the host sources."""
     yield from _cores(scenario, machine, state, times)
     yield from _memory(machine, state)
     yield from _disks(state)

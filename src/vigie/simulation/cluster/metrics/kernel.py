@@ -22,7 +22,6 @@ SEGMENT = 9000.0  # bytes
 def kernel_columns(
     scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
 ) -> Iterator[Column]:
-    """Yield the kernel detail metrics."""
     yield from _cores(scenario, machine, state, times)
     yield from _pages(machine, state)
     yield from _files(state)

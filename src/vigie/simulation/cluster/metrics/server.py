@@ -30,7 +30,6 @@ METRICS: tuple[Metric, ...] = (
 def build_server_period(
     scenario: Scenario, series: int, links: Numbers, times: Times
 ) -> tuple[Table, Numbers]:
-    """Return the server's table over time, for a number of series and links."""
     columns = list(_columns(scenario, series, links, times))
     values = CounterColumns().accumulate(times, columns)
     known = {metric.name: metric for metric in METRICS}

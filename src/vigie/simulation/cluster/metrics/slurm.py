@@ -193,7 +193,6 @@ class Scheduler:
         )
 
     def _allocated_share(self, machine: MachineSpec) -> Numbers:
-        """Return the allocated share of a node."""
         taken = self._zero
         for job in self._scenario.jobs_on(machine.name):
             gpus = next(place.gpus for place in job.places if place.node == machine.name)

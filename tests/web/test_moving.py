@@ -111,6 +111,11 @@ def test_first_tab_stop_skips_the_menu_and_arrows_go_through_tabs(site: Watched)
     expect(page.get_by_role("table", name="jobs")).to_contain_text("llm-70b-long")
 
 
+def test_menu_of_a_phone_shows_the_current_page(opened: Open, demo: Running) -> None:
+    page = opened(demo.address, viewport={"width": 390, "height": 844}).go("explore")
+    expect(page.locator("nav.menu a[aria-current]")).to_be_in_viewport(ratio=1)
+
+
 def seen(shown: Locator) -> bool:
     """Tell whether nothing covers or cuts off an element."""
     return bool(

@@ -33,7 +33,7 @@ function Entry({ to, text, below }: { to: string; text: string; below: string[] 
   const current = path(...parts) === to || (parts[0] !== undefined && below.includes(parts[0]));
   const shown = useRef<HTMLLIElement>(null);
   useEffect(() => {
-    if (current) shown.current?.scrollIntoView({ block: "nearest", inline: "nearest" }); // a phone shows some
+    if (current && shown.current) center(shown.current);
   }, [current]);
   return (
     <li ref={shown}>
@@ -42,4 +42,12 @@ function Entry({ to, text, below }: { to: string; text: string; below: string[] 
       </a>
     </li>
   );
+}
+
+/** Scroll a phone's menu to an entry. scrollIntoView would also move where the first Tab goes. */
+function center(item: HTMLElement) {
+  const menu = item.closest("nav");
+  if (!menu) return;
+  const { left, width } = item.getBoundingClientRect();
+  menu.scrollLeft += left - menu.getBoundingClientRect().left - (menu.clientWidth - width) / 2;
 }

@@ -13,7 +13,7 @@ export const WEB_PAGES = [
   { name: "dashboards", title: "Dashboards", menu: "", tool: true },
   { name: "dashboard", title: "", menu: "dashboards", tool: false },
   { name: "explore", title: "Explore", menu: "", tool: true },
-  { name: "vigie", title: "vigie itself", menu: "", tool: true },
+  { name: "vigie", title: "vigie health", menu: "", tool: true },
 ];
 
 /** The node, and the key that its agent has to show. */

@@ -18,7 +18,7 @@ const COLUMNS: Column<UserRow>[] = [
   count("held", "GPUs held"),
   count("working", "Working"),
   count("idle", "Held but idle"),
-  count("waiting", "Jobs waiting"),
+  count("waiting", "Pending jobs"),
   {
     key: "gpu_hours",
     head: "GPU-hours this week",

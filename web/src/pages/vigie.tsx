@@ -1,6 +1,6 @@
-// How vigie itself is doing.
+// The health of vigie: its server and agents.
 import { Dashboard } from "./dashboard";
 
-export default function Itself() {
+export default function VigieHealth() {
   return <Dashboard slug="itself" />;
 }

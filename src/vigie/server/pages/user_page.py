@@ -179,7 +179,7 @@ def _numbers(
         ),
         build_stat(
             "waiting",
-            "Jobs waiting",
+            "Pending jobs",
             None if why else sum(snapshot.job_state(job) == WAITING for job in jobs),
             reason=why,
         ),

@@ -55,7 +55,7 @@ WEB_PAGES = (
     WebPage("/dashboards", title="Dashboards", about="all dashboards", tool=True),
     WebPage("/dashboard/{slug}", menu="dashboards"),
     WebPage("/explore", title="Explore", about="ask in PromQL", tool=True),
-    WebPage("/vigie", title="vigie itself", about="how vigie itself is doing", tool=True),
+    WebPage("/vigie", title="vigie health", about="how the server and the agents are doing", tool=True),
 )
 
 

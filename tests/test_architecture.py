@@ -142,3 +142,23 @@ def test_our_own_names_follow_the_rules_that_conventional_ones_may_break() -> No
 
 def test_source_cadence_lets_no_table_travel_less_often_than_every_two_minutes() -> None:
     assert [source.name for source in load_builtin() if source.every > 120] == []
+
+
+# Tests of the whole: against real peers, in a browser, of recorded machines, and of the tree itself.
+OF_THE_WHOLE = ("real", "web", "machines", "")
+
+
+def test_every_test_module_names_the_source_module_that_it_tests() -> None:
+    """tests/a/test_b.py or test_b_aspect.py is for a/b; a folder may also stand for its package or module."""
+    tests = Path(__file__).parent
+    strangers = []
+    for path in tests.rglob("test_*.py"):
+        folder = path.relative_to(tests).parent
+        if (folder.parts or ("",))[0] in OF_THE_WHOLE or (SRC / folder).with_suffix(".py").is_file():
+            continue
+        modules = {one.stem.lstrip("_") for one in (SRC / folder).glob("[!.]*") if one.stem != "__init__"}
+        words = path.stem.split("_")[1:]
+        names = {"_".join(words[:count]) for count in range(1, len(words) + 1)}
+        if not names & (modules | {folder.name}):
+            strangers.append(str(path.relative_to(tests)))
+    assert strangers == []

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from tests.server.serving import listening
 from vigie.cli import main
 
-LOST = {
+LOST: dict[str, object] = {
     "id": 1,
     "begin_ms": 0,
     "end_ms": None,

@@ -18,7 +18,7 @@ from bench.programs import free_port, running
 from tests.real.conftest import need, output
 from tests.server.route_table import TABLE
 from tests.server.serving import Said
-from tests.server.test_process import Process
+from tests.server.test_run import Process
 from vigie.cli import main
 from vigie.server.http.tls import fingerprint
 

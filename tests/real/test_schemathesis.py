@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.test_process import Process
+from tests.server.test_run import Process
 from vigie.server.auth.secrets import Secrets
 
 SEED = os.environ.get("VIGIE_SCHEMATHESIS_SEED", "1")  # another one asks other things

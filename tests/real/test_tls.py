@@ -14,7 +14,7 @@ import pytest
 
 from tests.real.conftest import need, output
 from tests.real.waiting import until
-from tests.server.test_process import Process
+from tests.server.test_run import Process
 from vigie.cli import main
 from vigie.server.http.tls import fingerprint
 

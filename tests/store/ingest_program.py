@@ -1,4 +1,4 @@
-"""The child of test_kill: appends frames for ever, and says on its output which are acknowledged."""
+"""The child of test_store_kill: appends frames for ever, and says on its output which are acknowledged."""
 
 from __future__ import annotations
 

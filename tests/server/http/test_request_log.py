@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.test_process import Process
+from tests.server.test_run import Process
 
 pytestmark = pytest.mark.process
 

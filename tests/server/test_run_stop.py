@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 from websockets.sync.client import connect
 
-from tests.server.test_process import Process
+from tests.server.test_run import Process
 from vigie.server.http.server import CANCEL_SECONDS, STOP_SECONDS
 from vigie.wire import messages
 from vigie.wire.messages import Hello, Welcome

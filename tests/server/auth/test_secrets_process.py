@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.test_process import Process
+from tests.server.test_run import Process
 from vigie.cli import main
 from vigie.server.http.tls import build_context, fingerprint
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from tests.real.waiting import until
-from tests.server.test_process import Process, Start
-from tests.server.test_process import start as start
+from tests.server.test_run import Process, Start
+from tests.server.test_run import start as start
 
 pytestmark = pytest.mark.process
 

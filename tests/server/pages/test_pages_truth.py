@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 from bench.programs import free_port
 
+from tests.cli.test_demo import Demo, running
 from tests.real.waiting import until
-from tests.simulation.test_demo import Demo, running
 from vigie.simulation.cluster.incidents import INCIDENTS
 from vigie.simulation.cluster.machines import build_machines
 from vigie.simulation.cluster.workloads import IDLE, JOBS, LINGERING, NEVER_STARTED

@@ -27,7 +27,6 @@ def build_allocation_panel(who: str, holders: str) -> Panel:
         "A lasting gap means idle allocations.",
         (PanelQuery(count_allocated(holders), "held"), PanelQuery(count_working(holders), "working")),
         "count",
-        floor=0,
         needs=NEEDS,
     )
 
@@ -40,7 +39,6 @@ def build_share_panel(title: str, why: str, promql: str) -> Panel:
         (PanelQuery(promql, NAME),),
         "ratio",
         "band",
-        floor=0,
         ceiling=1,
         needs="the nvidia or amdgpu source",
     )

@@ -28,7 +28,6 @@ CPU = Panel(
         ),
     ),
     "ratio",
-    floor=0,
     ceiling=1,
     stack=True,
 )
@@ -46,7 +45,6 @@ MEMORY = Panel(
         PanelQuery(f"node_memory_MemTotal_bytes{{{ON_HOST}}}", "total"),
     ),
     "bytes",
-    floor=0,
 )
 PRESSURE = Panel(
     "Pressure",
@@ -57,7 +55,6 @@ PRESSURE = Panel(
         PanelQuery(rate("node_pressure_memory_waiting_seconds_total", ON_HOST), "memory"),
     ),
     "ratio",
-    floor=0,
     needs="the pressure source (a kernel with PSI)",
 )
 DISK_IO = Panel(
@@ -68,7 +65,6 @@ DISK_IO = Panel(
         PanelQuery(rate("node_disk_written_bytes_total", DISKS), "{{device}} written"),
     ),
     "bytes/s",
-    floor=0,
 )
 SPACE = Panel(
     "Space used",
@@ -81,7 +77,6 @@ SPACE = Panel(
     ),
     "ratio",
     thresholds=RATIO_HIGH,
-    floor=0,
     ceiling=1,
 )
 NETWORK = Panel(
@@ -92,7 +87,6 @@ NETWORK = Panel(
         PanelQuery(f"{rate('node_network_transmit_bytes_total', WIRES)}", "{{device}} out"),
     ),
     "bytes/s",
-    floor=0,
 )
 INFINIBAND = Panel(
     "InfiniBand",
@@ -102,7 +96,6 @@ INFINIBAND = Panel(
         PanelQuery(rate("node_infiniband_port_data_transmitted_bytes_total", ON_HOST), "{{device}} out"),
     ),
     "bytes/s",
-    floor=0,
     needs="the infiniband source (an adapter in /sys/class/infiniband)",
 )
 TEMPERATURES = Panel(
@@ -114,6 +107,7 @@ TEMPERATURES = Panel(
     ),
     "celsius",
     needs="the hwmon source, or a GPU's",
+    floor=None,
 )
 POWER = Panel(
     "Power",
@@ -123,7 +117,6 @@ POWER = Panel(
         PanelQuery(rate("node_rapl_package_joules_total", ON_HOST), "CPU package {{index}}"),
     ),
     "watts",
-    floor=0,
     stack=True,
     needs="the nvidia, amdgpu or rapl source",
 )

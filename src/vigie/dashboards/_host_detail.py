@@ -29,7 +29,6 @@ CPUS = (
         f"sum({rate('node_schedstat_timeslices_total', ON_HOST)})",
         "all cores",
         needs="the schedstat source",
-        floor=0,
     ),
 )
 MEMORY = (
@@ -38,7 +37,6 @@ MEMORY = (
         "Cannot be reclaimed: locked by programs, or pinned by GPU and network drivers.",
         "bytes",
         meminfo("Unevictable", "Mlocked"),
-        floor=0,
     ),
     build_multi_panel(
         "Huge pages in bytes",
@@ -46,14 +44,12 @@ MEMORY = (
         "bytes",
         meminfo("AnonHugePages", "ShmemHugePages", "Hugetlb", "Hugepagesize"),
         needs="a kernel with huge pages",
-        floor=0,
     ),
     build_multi_panel(
         "Kernel allocations",
         "Per-CPU memory, vmalloc, and bounce buffers.",
         "bytes",
         meminfo("Percpu", "VmallocUsed", "Bounce"),
-        floor=0,
     ),
     build_multi_panel(
         "Kernel mapping by page size",
@@ -62,7 +58,6 @@ MEMORY = (
         meminfo("DirectMap1G", "DirectMap2M", "DirectMap4k"),
         needs="an x86 CPU",
         stack=True,
-        floor=0,
     ),
     build_multi_panel(
         "NFS and FUSE writeback",
@@ -70,7 +65,6 @@ MEMORY = (
         "bytes",
         meminfo("NFS_Unstable", "WritebackTmp"),
         needs="a kernel that reports it",
-        floor=0,
     ),
     build_panel(
         "Hardware-corrupted memory",
@@ -80,7 +74,6 @@ MEMORY = (
         "broken",
         thresholds=ANY_BAD,
         needs="a kernel with memory failure handling",
-        floor=0,
     ),
     build_multi_panel(
         "Page in and out",
@@ -90,7 +83,6 @@ MEMORY = (
             way: f"{rate(f'node_vmstat_{name}', ON_HOST)} * 1024"  # in KiB
             for way, name in (("in", "pgpgin"), ("out", "pgpgout"))
         },
-        floor=0,
     ),
 )
 DISKS = (
@@ -99,7 +91,6 @@ DISKS = (
         "Above 1 for long: requests wait for each other.",
         "count",
         _rates("node_disk_", {"{{device}}": "io_time_weighted_seconds_total"}, REAL_DISKS),
-        floor=0,
     ),
     build_multi_panel(
         "Merged requests",
@@ -110,7 +101,6 @@ DISKS = (
             {"{{device}} reads": "reads_merged_total", "{{device}} writes": "writes_merged_total"},
             REAL_DISKS,
         ),
-        floor=0,
     ),
     build_multi_panel(
         "Discards",
@@ -125,7 +115,6 @@ DISKS = (
             REAL_DISKS,
         ),
         needs="Linux 4.18 or newer",
-        floor=0,
     ),
 )
 FILES = (
@@ -137,7 +126,6 @@ FILES = (
             "{{mountpoint}} total": f"node_filesystem_files{{{REAL}}}",
             "{{mountpoint}} free": f"node_filesystem_files_free{{{REAL}}}",
         },
-        floor=0,
     ),
     build_panel(
         "Unresponsive mounts",
@@ -166,7 +154,6 @@ NETWORK = (
             },
             WIRES,
         ),
-        floor=0,
     ),
     build_multi_panel(
         "Multicast and compressed packets",
@@ -181,7 +168,6 @@ NETWORK = (
             },
             WIRES,
         ),
-        floor=0,
     ),
     Panel(
         "Interface settings",
@@ -200,7 +186,6 @@ NETWORK = (
         rate("node_softnet_processed_total", ON_HOST),
         "core {{cpu}}",
         kind="band",
-        floor=0,
     ),
 )
 SOCKETS = (
@@ -218,21 +203,18 @@ SOCKETS = (
                 "UDP-Lite": "UDPLITE_inuse",
             },
         ),
-        floor=0,
     ),
     build_multi_panel(
         "Socket memory",
         "Steady growth: data is sent faster than read.",
         "bytes",
         _now("node_sockstat_", {"TCP": "TCP_mem_bytes", "UDP": "UDP_mem_bytes", "fragments": "FRAG_memory"}),
-        floor=0,
     ),
     build_multi_panel(
         "IP",
         "All IPv4 bytes, of all interfaces.",
         "bytes/s",
         _rates("node_netstat_", {"in": "IpExt_InOctets", "out": "IpExt_OutOctets"}),
-        floor=0,
     ),
     build_multi_panel(
         "SYN cookies",
@@ -242,14 +224,12 @@ SOCKETS = (
             "node_netstat_TcpExt_",
             {"sent": "SyncookiesSent", "valid": "SyncookiesRecv", "invalid": "SyncookiesFailed"},
         ),
-        floor=0,
     ),
     build_multi_panel(
         "UDP buffer errors",
         "Datagrams dropped because a buffer was full.",
         "ops/s",
         _rates("node_netstat_Udp_", {"in": "RcvbufErrors", "out": "SndbufErrors"}),
-        floor=0,
     ),
 )
 PROCESSES = (
@@ -259,7 +239,6 @@ PROCESSES = (
         "count",
         _now("node_processes_", {"current": "pids", "maximum": "max_processes"}),
         needs=_PROCESSES,
-        floor=0,
     ),
 )
 CLOCK = (
@@ -290,7 +269,6 @@ HARDWARE = (
         f"node_power_supply_online{{{ON_HOST}}}",
         "{{power_supply}}",
         needs="the powersupplyclass source",
-        floor=0,
         ceiling=1,
     ),
 )
@@ -303,7 +281,6 @@ KERNEL = (
         "error",
         thresholds=ANY_BAD,
         needs="the textfile source with a directory",
-        floor=0,
         ceiling=1,
     ),
 )

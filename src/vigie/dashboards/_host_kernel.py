@@ -22,14 +22,12 @@ SOCKETS = (
             "TCP in TIME_WAIT": f"node_sockstat_TCP_tw{{{ON_HOST}}}",
             "UDP": f"node_sockstat_UDP_inuse{{{ON_HOST}}}",
         },
-        floor=0,
     ),
     build_multi_panel(
         "TCP connections",
         "Opened and accepted follow the load. A jump is a burst of clients.",
         "ops/s",
         _rates(opened="Tcp_ActiveOpens", accepted="Tcp_PassiveOpens"),
-        floor=0,
     ),
     build_panel(
         "Established TCP connections",
@@ -37,7 +35,6 @@ SOCKETS = (
         "count",
         f"node_netstat_Tcp_CurrEstab{{{ON_HOST}}}",
         "open",
-        floor=0,
     ),
     build_panel(
         "TCP connections by state",
@@ -47,14 +44,12 @@ SOCKETS = (
         "{{state}}",
         stack=True,
         needs="the tcpstat source (`--with-sources tcpstat`)",
-        floor=0,
     ),
     build_multi_panel(
         "TCP segments",
         "Retransmissions are lost packets. Above 1% the network has a problem.",
         "ops/s",
         _rates(received="Tcp_InSegs", sent="Tcp_OutSegs", sent_again="Tcp_RetransSegs"),
-        floor=0,
     ),
     build_multi_panel(
         "TCP errors",
@@ -66,7 +61,6 @@ SOCKETS = (
             errors="Tcp_InErrs",
             resets="Tcp_OutRsts",
         ),
-        floor=0,
     ),
     build_multi_panel(
         "UDP",
@@ -78,14 +72,12 @@ SOCKETS = (
             errors="Udp_InErrors",
             nobody_there="Udp_NoPorts",
         ),
-        floor=0,
     ),
     build_multi_panel(
         "ICMP",
         "Errors point at broken routes.",
         "ops/s",
         _rates(received="Icmp_InMsgs", sent="Icmp_OutMsgs", errors="Icmp_InErrors"),
-        floor=0,
     ),
 )
 PROCESSES = (
@@ -97,7 +89,6 @@ PROCESSES = (
             "running": f"node_procs_running{{{ON_HOST}}}",
             "blocked": f"node_procs_blocked{{{ON_HOST}}}",
         },
-        floor=0,
     ),
     build_panel(
         "Processes by state",
@@ -107,7 +98,6 @@ PROCESSES = (
         "{{state}}",
         stack=True,
         needs="the processes source (`--with-sources processes`)",
-        floor=0,
     ),
     build_multi_panel(
         "Threads",
@@ -118,7 +108,6 @@ PROCESSES = (
             "maximum": f"node_processes_max_threads{{{ON_HOST}}}",
         },
         needs="the processes source (`--with-sources processes`)",
-        floor=0,
     ),
     build_panel(
         "Hung tasks",
@@ -128,7 +117,6 @@ PROCESSES = (
         "in 1h",
         thresholds=ANY,
         needs="the kernel_hung source (Linux 6.13 or newer)",
-        floor=0,
     ),
 )
 CLOCK = (
@@ -138,7 +126,6 @@ CLOCK = (
         "bool",
         f"node_timex_sync_status{{{ON_HOST}}}",
         "synchronized",
-        floor=0,
         ceiling=1,
     ),
     build_multi_panel(
@@ -150,6 +137,7 @@ CLOCK = (
             "maximum": f"node_timex_maxerror_seconds{{{ON_HOST}}}",
             "to the server": f"vigie_node_clock_offset_seconds{{{ON_HOST}}}",
         },
+        floor=None,
     ),
 )
 KERNEL = (
@@ -159,7 +147,6 @@ KERNEL = (
         "count",
         f"node_entropy_available_bits{{{ON_HOST}}}",
         "bits",
-        floor=0,
     ),
     build_panel(
         "Read time by source",
@@ -168,7 +155,6 @@ KERNEL = (
         f"node_scrape_collector_duration_seconds{{{ON_HOST}}}",
         "{{collector}}",
         kind="band",
-        floor=0,
     ),
     build_panel(
         "Sources without data",

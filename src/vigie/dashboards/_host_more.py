@@ -24,7 +24,6 @@ CPUS = (
         f"1 - sum by (cpu) ({rate('node_cpu_seconds_total', _RESTING)})",
         "core {{cpu}}",
         kind="band",
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -35,14 +34,12 @@ CPUS = (
         "core {{cpu}}",
         kind="band",
         needs="the cpufreq source",
-        floor=0,
     ),
     build_multi_panel(
         "Load",
         "Running and waiting tasks. Above the number of cores, tasks queue.",
         "count",
         {f"{minutes} min": f"node_load{minutes}{{{ON_HOST}}}" for minutes in (1, 5, 15)},
-        floor=0,
     ),
     build_multi_panel(
         "Context switches, interrupts and forks",
@@ -53,7 +50,6 @@ CPUS = (
             "interrupts": rate("node_intr_total", ON_HOST),
             "forks": rate("node_forks_total", ON_HOST),
         },
-        floor=0,
     ),
     build_multi_panel(
         "Run-queue wait",
@@ -62,7 +58,6 @@ CPUS = (
         {"core {{cpu}}": rate("node_schedstat_waiting_seconds_total", ON_HOST)},
         kind="band",
         needs="the schedstat source",
-        floor=0,
     ),
     build_panel(
         "Thermal throttling",
@@ -71,7 +66,6 @@ CPUS = (
         rate("node_cpu_package_throttles_total", ON_HOST),
         "package {{package}}",
         needs="thermal_throttle in sysfs (Intel)",
-        floor=0,
     ),
 )
 MEMORY = (
@@ -81,7 +75,6 @@ MEMORY = (
         "bytes",
         meminfo("AnonPages", "Mapped", "Shmem", "Cached", "Buffers"),
         stack=True,
-        floor=0,
     ),
     build_multi_panel(
         "Active and inactive",
@@ -89,7 +82,6 @@ MEMORY = (
         "bytes",
         meminfo("Active_anon", "Inactive_anon", "Active_file", "Inactive_file"),
         stack=True,
-        floor=0,
     ),
     build_multi_panel(
         "Kernel",
@@ -97,28 +89,24 @@ MEMORY = (
         "bytes",
         meminfo("SReclaimable", "SUnreclaim", "KernelStack", "PageTables"),
         stack=True,
-        floor=0,
     ),
     build_multi_panel(
         "Dirty and writeback",
         "A high value means the disk cannot keep up.",
         "bytes",
         meminfo("Dirty", "Writeback"),
-        floor=0,
     ),
     build_multi_panel(
         "Swap",
         "Any swap use on a compute node is too much.",
         "bytes",
         meminfo("SwapTotal", "SwapFree", "SwapCached"),
-        floor=0,
     ),
     build_multi_panel(
         "Promised",
         "Committed far above the limit: OOM kills are possible.",
         "bytes",
         meminfo("Committed_AS", "CommitLimit"),
-        floor=0,
     ),
     build_multi_panel(
         "Huge pages",
@@ -128,7 +116,6 @@ MEMORY = (
             "total": f"node_memory_HugePages_Total{{{ON_HOST}}}",
             "free": f"node_memory_HugePages_Free{{{ON_HOST}}}",
         },
-        floor=0,
     ),
     build_multi_panel(
         "Paging",
@@ -140,7 +127,6 @@ MEMORY = (
             "swapped in": rate("node_vmstat_pswpin", ON_HOST),
             "swapped out": rate("node_vmstat_pswpout", ON_HOST),
         },
-        floor=0,
     ),
     build_panel(
         "OOM kills",
@@ -149,7 +135,6 @@ MEMORY = (
         f"increase(node_vmstat_oom_kill{{{ON_HOST}}}[1h])",
         "in 1h",
         thresholds=ANY_BAD,
-        floor=0,
     ),
 )
 DISKS = (
@@ -161,7 +146,6 @@ DISKS = (
             "{{device}} reads": rate("node_disk_reads_completed_total", REAL_DISKS),
             "{{device}} writes": rate("node_disk_writes_completed_total", REAL_DISKS),
         },
-        floor=0,
     ),
     build_panel(
         "Busy",
@@ -170,7 +154,6 @@ DISKS = (
         rate("node_disk_io_time_seconds_total", REAL_DISKS),
         "{{device}}",
         thresholds=RATIO_HIGH,
-        floor=0,
         ceiling=1,
     ),
     build_multi_panel(
@@ -181,7 +164,6 @@ DISKS = (
             "{{device}} read": _of_one("read"),
             "{{device}} write": _of_one("write"),
         },
-        floor=0,
     ),
     build_panel(
         "I/O in flight",
@@ -189,7 +171,6 @@ DISKS = (
         "count",
         f"node_disk_io_now{{{REAL_DISKS}}}",
         "{{device}}",
-        floor=0,
     ),
 )
 FILES = (
@@ -199,7 +180,6 @@ FILES = (
         "bytes",
         f"node_filesystem_avail_bytes{{{REAL}}}",
         "{{mountpoint}}",
-        floor=0,
     ),
     build_panel(
         "Inodes used",
@@ -208,7 +188,6 @@ FILES = (
         f"1 - node_filesystem_files_free{{{REAL}}} / (node_filesystem_files{{{REAL}}} > 0)",
         "{{mountpoint}}",
         thresholds=RATIO_HIGH,
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -218,7 +197,6 @@ FILES = (
         f"node_filesystem_readonly{{{REAL}}}",
         "{{mountpoint}}",
         thresholds=ANY_BAD,
-        floor=0,
         ceiling=1,
     ),
     build_multi_panel(
@@ -226,7 +204,6 @@ FILES = (
         "At the limit no file can be opened.",
         "count",
         {"open": f"node_filefd_allocated{{{ON_HOST}}}"},
-        floor=0,
     ),
 )
 NETWORK = (
@@ -238,7 +215,6 @@ NETWORK = (
             "{{device}} in": rate("node_network_receive_packets_total", WIRES),
             "{{device}} out": rate("node_network_transmit_packets_total", WIRES),
         },
-        floor=0,
     ),
     build_multi_panel(
         "Errors and drops",
@@ -250,7 +226,6 @@ NETWORK = (
             "{{device}} dropped in": rate("node_network_receive_drop_total", WIRES),
             "{{device}} dropped out": rate("node_network_transmit_drop_total", WIRES),
         },
-        floor=0,
     ),
     build_panel(
         "Interfaces up",
@@ -258,7 +233,6 @@ NETWORK = (
         "bool",
         f"node_network_up{{{WIRES}}}",
         "{{device}}",
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -268,7 +242,6 @@ NETWORK = (
         f"node_network_speed_bytes{{{WIRES}}} * 8",
         "{{device}}",
         needs="an interface that reports its speed; virtual ones do not",
-        floor=0,
     ),
     build_multi_panel(
         "Softnet backlog",
@@ -278,7 +251,6 @@ NETWORK = (
             "dropped": f"sum({rate('node_softnet_dropped_total', ON_HOST)})",
             "squeezed": f"sum({rate('node_softnet_times_squeezed_total', ON_HOST)})",
         },
-        floor=0,
     ),
     build_panel(
         "Neighbours",
@@ -286,7 +258,6 @@ NETWORK = (
         "count",
         f"node_arp_entries{{{ON_HOST}}}",
         "{{device}}",
-        floor=0,
     ),
     build_multi_panel(
         "Tracked connections",
@@ -297,7 +268,6 @@ NETWORK = (
             "maximum": f"node_nf_conntrack_entries_limit{{{ON_HOST}}}",
         },
         needs="the conntrack source (connection tracking)",
-        floor=0,
     ),
 )
 HARDWARE = (
@@ -308,6 +278,7 @@ HARDWARE = (
         f"node_thermal_zone_temp{{{ON_HOST}}}",
         "{{type}} {{zone}}",
         needs="the thermal_zone source",
+        floor=None,
     ),
     build_panel(
         "Active cooling",
@@ -317,7 +288,6 @@ HARDWARE = (
         f" / (node_cooling_device_max_state{{{ON_HOST}}} > 0)",
         "{{type}} {{name}}",
         needs="the thermal_zone source",
-        floor=0,
     ),
     build_panel(
         "Fans",
@@ -326,7 +296,6 @@ HARDWARE = (
         f"node_hwmon_fan_rpm{{{ON_HOST}}}",
         "{{chip}} {{sensor}}",
         needs="the hwmon source (a board with fans)",
-        floor=0,
     ),
     build_panel(
         "Corrected memory errors",
@@ -335,7 +304,6 @@ HARDWARE = (
         f"increase(node_edac_correctable_errors_total{{{ON_HOST}}}[1h])",
         "controller {{controller}}",
         needs="the edac source (ECC memory)",
-        floor=0,
     ),
     build_panel(
         "Uncorrectable memory errors",
@@ -345,7 +313,6 @@ HARDWARE = (
         "controller {{controller}}",
         thresholds=ANY_BAD,
         needs="the edac source (ECC memory)",
-        floor=0,
     ),
     build_panel(
         "Missing RAID disks",
@@ -355,6 +322,5 @@ HARDWARE = (
         "{{device}}",
         thresholds=ANY_BAD,
         needs="the mdadm source (software RAID)",
-        floor=0,
     ),
 )

@@ -28,9 +28,7 @@ def _each(
     title: str, why: str, unit: str, promql: str, needs: str = "", ceiling: float | None = None
 ) -> Panel:
     """Build a band over nodes."""
-    return build_panel(
-        title, why, unit, promql, "{{instance}}", kind="band", needs=needs, floor=0, ceiling=ceiling
-    )
+    return build_panel(title, why, unit, promql, "{{instance}}", kind="band", needs=needs, ceiling=ceiling)
 
 
 def _across(title: str, why: str, unit: str, metric: str, ceiling: float | None = None) -> Panel:
@@ -153,7 +151,6 @@ _GPUS = (
         kind="heat",
         wide=True,
         needs=_GPU_NEEDS,
-        floor=0,
         ceiling=1,
     ),
     _across(
@@ -205,7 +202,6 @@ _GPUS = (
         f"sum by (reason) (vigie_gpu_throttled{{{ON_NODE}}})",
         "{{reason}}",
         stack=True,
-        floor=0,
         needs=_GPU_NEEDS,
     ),
 )
@@ -241,7 +237,6 @@ _HOSTS = (
         "{{instance}}",
         kind="band",
         thresholds=RATIO_HIGH,
-        floor=0,
         ceiling=1,
     ),
 )
@@ -268,7 +263,6 @@ _FABRIC = (
         f"min by (instance) (node_infiniband_physical_state_id{{{ON_HOST}}} == bool 5)",
         "{{instance}}",
         thresholds=NOT_UP,
-        floor=0,
         ceiling=1,
         needs=_IB_NEEDS,
     ),

@@ -20,7 +20,7 @@ _NAME = "{{instance}} {{name}}"
 
 
 def _each(title: str, why: str, unit: str, promql: str, needs: str = _NEEDS, **rest: Any) -> Panel:
-    return build_panel(title, why, unit, promql, _NAME, needs=needs, floor=0, **rest)
+    return build_panel(title, why, unit, promql, _NAME, needs=needs, **rest)
 
 
 def _rate(metric: str) -> str:
@@ -97,7 +97,6 @@ _IO = (
             f"{_NAME} out": _rate("container_network_transmit_bytes_total"),
         },
         needs=_NEEDS,
-        floor=0,
     ),
     build_multi_panel(
         "Disk",
@@ -108,7 +107,6 @@ _IO = (
             f"{_NAME} written": _rate("container_fs_writes_bytes_total"),
         },
         needs=_NEEDS,
-        floor=0,
     ),
     _each(
         "Waiting for I/O",
@@ -126,7 +124,6 @@ _IO = (
             f"{_NAME} written": _rate("container_fs_writes_total"),
         },
         needs=_NEEDS,
-        floor=0,
     ),
     _each(
         "Space used",

@@ -19,9 +19,7 @@ def _gpu(title: str, why: str, unit: str, metric: str, needs: str = NEEDS, **res
 
 
 def _ecc(title: str, why: str, name: str) -> Panel:
-    return build_panel(
-        title, why, "count", f"DCGM_FI_DEV_ECC_{name}_TOTAL{{{ON_GPU}}}", NAME, needs=_HEALTH, floor=0
-    )
+    return build_panel(title, why, "count", f"DCGM_FI_DEV_ECC_{name}_TOTAL{{{ON_GPU}}}", NAME, needs=_HEALTH)
 
 
 LOAD = (
@@ -30,7 +28,6 @@ LOAD = (
         "Share of time with a running kernel. Necessary for useful work, not sufficient.",
         "ratio",
         "vigie_gpu_busy_ratio",
-        floor=0,
         ceiling=1,
     ),
     _gpu(
@@ -38,7 +35,6 @@ LOAD = (
         "Share of time with memory access. High with low SM activity: memory-bound.",
         "ratio",
         "vigie_gpu_memory_busy_ratio",
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -49,7 +45,6 @@ LOAD = (
         NAME,
         kind="band",
         needs=NEEDS,
-        floor=0,
         ceiling=1,
     ),
     _gpu(
@@ -58,7 +53,6 @@ LOAD = (
         "count",
         "vigie_gpu_processes",
         "the nvidia_processes source",
-        floor=0,
     ),
 )
 CLOCKS = (
@@ -67,11 +61,8 @@ CLOCKS = (
         "Equal GPUs under equal load run alike. A slower one is throttled.",
         "hertz",
         "vigie_gpu_clock_hertz",
-        floor=0,
     ),
-    _gpu(
-        "Memory clock", "Constant while a GPU is working.", "hertz", "vigie_gpu_memory_clock_hertz", floor=0
-    ),
+    _gpu("Memory clock", "Constant while a GPU is working.", "hertz", "vigie_gpu_memory_clock_hertz"),
     build_panel(
         "Throttled by reason",
         "GPUs throttled by each reason. Power is normal at full load, temperature and hardware are not.",
@@ -79,7 +70,6 @@ CLOCKS = (
         f"sum by (reason) (vigie_gpu_throttled{{{ON_GPU}}})",
         "{{reason}}",
         stack=True,
-        floor=0,
         needs=NEEDS,
     ),
     build_panel(
@@ -90,7 +80,6 @@ CLOCKS = (
         NAME,
         kind="band",
         needs="the nvidia source",
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -101,7 +90,6 @@ CLOCKS = (
         NAME,
         kind="band",
         needs="the nvidia source",
-        floor=0,
         ceiling=1,
     ),
 )
@@ -112,6 +100,7 @@ HEAT = (
         "celsius",
         "vigie_gpu_temperature_celsius",
         thresholds=_HOT,
+        floor=None,
     ),
     build_panel(
         "GPU temperature by GPU",
@@ -131,13 +120,13 @@ HEAT = (
         "celsius",
         "vigie_gpu_memory_temperature_celsius",
         thresholds=(Threshold(95, "warning"), Threshold(105, "critical")),
+        floor=None,
     ),
     _gpu(
         "Power",
         "Power follows work. Idle power on an allocated GPU: it is waiting.",
         "watts",
         "vigie_gpu_power_watts",
-        floor=0,
     ),
     build_panel(
         "Power vs limit",
@@ -147,7 +136,6 @@ HEAT = (
         NAME,
         kind="band",
         needs=NEEDS,
-        floor=0,
     ),
     build_panel(
         "Energy since driver load",
@@ -157,14 +145,12 @@ HEAT = (
         NAME,
         kind="band",
         needs="the nvidia source",
-        floor=0,
     ),
     _gpu(
         "Fan",
         "Full speed on a cool GPU, or 0 on a hot one: broken.",
         "ratio",
         "vigie_gpu_fan_ratio",
-        floor=0,
         ceiling=1,
     ),
 )
@@ -204,7 +190,6 @@ ERRORS = (
             f"corrected {NAME}": f"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS{{{ON_GPU}}}",
         },
         needs=_HEALTH,
-        floor=0,
     ),
     build_panel(
         "Row remap pending",
@@ -225,7 +210,6 @@ ERRORS = (
         kind="band",
         thresholds=ANY_BAD,
         needs=_HEALTH,
-        floor=0,
     ),
     build_panel(
         "AMD RAS errors",
@@ -234,7 +218,6 @@ ERRORS = (
         f"sum by (instance, gpu, kind) (vigie_amdgpu_ras_errors_total{{{ON_GPU}}})",
         f"{NAME} {{{{kind}}}}",
         needs="the amdgpu source (a card with RAS)",
-        floor=0,
     ),
 )
 LINKS = (
@@ -247,7 +230,6 @@ LINKS = (
         kind="band",
         thresholds=(Threshold(0.5, "warning", below=True),),
         needs=NEEDS,
-        floor=0,
         ceiling=1,
     ),
     build_multi_panel(
@@ -260,7 +242,6 @@ LINKS = (
         },
         kind="band",
         needs=NEEDS,
-        floor=0,
     ),
     build_panel(
         "PCIe replays",
@@ -270,7 +251,6 @@ LINKS = (
         NAME,
         kind="band",
         needs="the nvidia_health source",
-        floor=0,
     ),
     build_panel(
         "NVLinks down",
@@ -281,7 +261,6 @@ LINKS = (
         kind="band",
         thresholds=ANY,
         needs="the nvidia_nvlink source",
-        floor=0,
     ),
 )
 

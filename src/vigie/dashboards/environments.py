@@ -23,14 +23,12 @@ def _number(title: str, why: str, unit: str, promql: str) -> Panel:
 def _each(title: str, why: str, metric: str, unit: str = "count") -> Panel:
     """Build one line per environment. Its id is a process id, unique per node."""
     name = "{{instance}} {{eid}}"
-    return build_panel(title, why, unit, f"sum by (instance, eid) ({metric})", name, needs=_NEEDS, floor=0)
+    return build_panel(title, why, unit, f"sum by (instance, eid) ({metric})", name, needs=_NEEDS)
 
 
 def _whose(title: str, why: str, metric: str) -> Panel:
     """Build one line per user, over all nodes."""
-    return build_panel(
-        title, why, "count", f"sum by (username) ({metric})", "{{username}}", needs=_NEEDS, floor=0
-    )
+    return build_panel(title, why, "count", f"sum by (username) ({metric})", "{{username}}", needs=_NEEDS)
 
 
 def _held(metric: str) -> str:
@@ -70,7 +68,6 @@ _DEVICES = (
         "ratio",
         {"average": f"avg({_BUSY})", _DEVICE: _BUSY},
         needs=_NEEDS,
-        floor=0,
         ceiling=1,
     ),
     build_multi_panel(
@@ -79,7 +76,6 @@ _DEVICES = (
         "ratio",
         {"average": f"avg({_FULL})", _DEVICE: _FULL},
         needs=_NEEDS,
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -89,6 +85,7 @@ _DEVICES = (
         "genv_device_temperature",
         _DEVICE,
         needs=_NEEDS,
+        floor=None,
     ),
 )
 _ENVIRONMENTS = (
@@ -125,7 +122,6 @@ _USERS = (
         "{{user}}",
         stack=True,
         needs=HOLDERS,
-        floor=0,
     ),
     build_panel(
         "Working GPUs by user",
@@ -135,7 +131,6 @@ _USERS = (
         "{{user}}",
         stack=True,
         needs=HOLDERS,
-        floor=0,
     ),
     build_panel(
         "GPU busy by user",
@@ -144,7 +139,6 @@ _USERS = (
         f"avg by (user) ({_held('vigie_gpu_busy_ratio')})",
         "{{user}}",
         needs=HOLDERS,
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -155,7 +149,6 @@ _USERS = (
         "{{user}}",
         stack=True,
         needs=HOLDERS,
-        floor=0,
     ),
 )
 

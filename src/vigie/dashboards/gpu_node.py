@@ -25,7 +25,7 @@ def _each(
     """Build one line per GPU, and the aggregate selected by the variable."""
     series = f"{metric}{{{ON_GPU}}}"
     lines = {_GPU: series, "across GPUs": f"$how({series})"}
-    return build_multi_panel(title, why, unit, lines, needs=needs, floor=0, ceiling=ceiling)
+    return build_multi_panel(title, why, unit, lines, needs=needs, ceiling=ceiling)
 
 
 _NOW = (
@@ -83,7 +83,6 @@ _WORK = (
         _GPU,
         thresholds=_NO_ROOM,
         needs=_NEEDS,
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -93,7 +92,6 @@ _WORK = (
         f"vigie_gpu_process_memory_bytes{{{ON_GPU}}}",
         "GPU {{gpu}}, process {{pid}}",
         needs="the nvidia_processes source",
-        floor=0,
     ),
 )
 _BODY = (
@@ -124,7 +122,6 @@ _BODY = (
         f"vigie_gpu_throttled{{{ON_GPU}}} > 0",
         "GPU {{gpu}}: {{reason}}",
         needs=f"{_NEEDS}; empty is good",
-        floor=0,
         ceiling=1,
     ),
     _each(

@@ -31,12 +31,11 @@ def _errors(title: str, why: str, metric: str) -> Panel:
         kind="band",
         thresholds=(Threshold(1, "warning"),),
         needs=_NEEDS,
-        floor=0,
     )
 
 
 def _flow(title: str, why: str, promql: str, unit: str = "bytes/s", **rest: Any) -> Panel:
-    return build_panel(title, why, unit, promql, _NAME, kind="band", needs=_NEEDS, floor=0, **rest)
+    return build_panel(title, why, unit, promql, _NAME, kind="band", needs=_NEEDS, **rest)
 
 
 _TRAFFIC = (
@@ -78,7 +77,6 @@ _STATE = (
         kind="band",
         thresholds=NOT_UP,
         needs=_NEEDS,
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -90,7 +88,6 @@ _STATE = (
         kind="band",
         thresholds=NOT_UP,
         needs=_NEEDS,
-        floor=0,
         ceiling=1,
     ),
     build_panel(

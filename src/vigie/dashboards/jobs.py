@@ -21,7 +21,7 @@ def joined(how: str, series: str) -> str:
 
 
 def _each(title: str, why: str, unit: str, promql: str, ceiling: float | None = None) -> Panel:
-    return build_panel(title, why, unit, promql, _NAME, kind="band", needs=NEEDS, floor=0, ceiling=ceiling)
+    return build_panel(title, why, unit, promql, _NAME, kind="band", needs=NEEDS, ceiling=ceiling)
 
 
 _SPREAD = f"{joined('max', 'vigie_gpu_power_watts')} - {joined('min', 'vigie_gpu_power_watts')}"
@@ -53,7 +53,6 @@ _NOW = (
         _NAME,
         stack=True,
         needs=NEEDS,
-        floor=0,
     ),
 )
 _WORK = (

@@ -27,7 +27,6 @@ DASHBOARD = Dashboard(
                         PanelQuery("sum(vigie_gpu_power_limit_watts)", "allowed"),
                     ),
                     "watts",
-                    floor=0,
                     needs="the nvidia or amdgpu source",
                 ),
                 Panel(
@@ -41,7 +40,6 @@ DASHBOARD = Dashboard(
                         ),
                     ),
                     "bytes/s",
-                    floor=0,
                 ),
             ),
         ),

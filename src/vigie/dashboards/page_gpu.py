@@ -18,7 +18,6 @@ _CHARTS = (
             PanelQuery(f"DCGM_FI_PROF_DRAM_ACTIVE{{{ON_GPU}}}", "DRAM"),
         ),
         "ratio",
-        floor=0,
         ceiling=1,
         needs=_NEEDS,
     ),
@@ -31,7 +30,6 @@ _CHARTS = (
             PanelQuery(f"vigie_gpu_memory_total_bytes{{{ON_GPU}}}", "total"),
         ),
         "bytes",
-        floor=0,
         needs=_NEEDS,
     ),
     Panel(
@@ -42,7 +40,6 @@ _CHARTS = (
             PanelQuery(f"vigie_gpu_power_limit_watts{{{ON_GPU}}}", "allowed"),
         ),
         "watts",
-        floor=0,
         needs=_NEEDS,
     ),
     Panel(
@@ -55,6 +52,7 @@ _CHARTS = (
         ),
         "celsius",
         needs=_NEEDS,
+        floor=None,
     ),
     Panel(
         "Clock and throttling",
@@ -70,7 +68,6 @@ _CHARTS = (
             PanelQuery(f"DCGM_FI_DEV_MAX_SM_CLOCK{{{ON_GPU}}} * 1e6", "maximum"),
         ),
         "hertz",
-        floor=0,
         needs=_NEEDS,
     ),
     Panel(
@@ -83,7 +80,6 @@ _CHARTS = (
             PanelQuery(f"DCGM_FI_PROF_NVLINK_RX_BYTES{{{ON_GPU}}}", "NVLink in"),
         ),
         "bytes/s",
-        floor=0,
         needs="the nvidia_profiling source (Hopper or newer)",
     ),
 )

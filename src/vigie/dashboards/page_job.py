@@ -25,7 +25,6 @@ _CHARTS = (
         ),
         "ratio",
         "band",
-        floor=0,
         ceiling=1,
         needs="the nvidia_profiling source (Hopper or newer)",
     ),
@@ -35,7 +34,6 @@ _CHARTS = (
         (PanelQuery(f"vigie_gpu_memory_used_bytes {_GPU}", NAME),),
         "bytes",
         "band",
-        floor=0,
         needs="the nvidia or amdgpu source",
     ),
     Panel(
@@ -44,7 +42,6 @@ _CHARTS = (
         (PanelQuery(f"vigie_gpu_power_watts {_GPU}", NAME),),
         "watts",
         "band",
-        floor=0,
         needs="the nvidia or amdgpu source",
     ),
     Panel(
@@ -59,7 +56,6 @@ _CHARTS = (
         ),
         "bytes/s",
         "band",
-        floor=0,
         needs="the infiniband or nvidia_profiling source",
     ),
     Panel(
@@ -71,7 +67,6 @@ _CHARTS = (
         ),
         "ratio",
         "band",
-        floor=0,
         ceiling=1,
     ),
     Panel(
@@ -85,7 +80,6 @@ _CHARTS = (
         ),
         "bytes/s",
         "band",
-        floor=0,
     ),
 )
 
@@ -101,7 +95,6 @@ _MORE = (
         (PanelQuery(f"vigie_gpu_clock_hertz {_GPU}", NAME),),
         "hertz",
         "band",
-        floor=0,
         needs="the nvidia or amdgpu source",
     ),
     Panel(
@@ -111,6 +104,7 @@ _MORE = (
         "celsius",
         "band",
         needs="the nvidia or amdgpu source",
+        floor=None,
     ),
     Panel(
         "Memory by node",
@@ -123,7 +117,6 @@ _MORE = (
         ),
         "ratio",
         "band",
-        floor=0,
         ceiling=1,
     ),
 )

@@ -25,7 +25,6 @@ _CHARTS = (
         "Total power. Compare with days of normal work.",
         (PanelQuery(f"sum(vigie_gpu_power_watts {_GPU})", "drawn"),),
         "watts",
-        floor=0,
         needs="the nvidia or amdgpu source",
     ),
 )

@@ -20,14 +20,13 @@ def _share(title: str, why: str, name: str) -> Panel:
         NAME,
         kind="band",
         needs=NEEDS,
-        floor=0,
         ceiling=1,
     )
 
 
 def _flow(title: str, why: str, name: str) -> Panel:
     return build_panel(
-        title, why, "bytes/s", f"DCGM_FI_PROF_{name}{{{ON_GPU}}}", NAME, kind="band", needs=NEEDS, floor=0
+        title, why, "bytes/s", f"DCGM_FI_PROF_{name}{{{ON_GPU}}}", NAME, kind="band", needs=NEEDS
     )
 
 
@@ -69,7 +68,6 @@ _MEMORY = (
         NAME,
         kind="band",
         needs=NEEDS,
-        floor=0,
     ),
 )
 _LINKS = (
@@ -87,7 +85,6 @@ _LINKS = (
         },
         kind="band",
         needs=NEEDS,
-        floor=0,
     ),
 )
 

@@ -14,14 +14,12 @@ _NEEDS_SOURCE = "the slurm source on Slurm's controller"
 def _states(title: str, why: str, family: str, states: str, **rest: Any) -> Panel:
     """Build a chart of one metric by state."""
     queries = {state.replace("_", " "): f"sum(slurm_{family}_{state})" for state in states.split()}
-    return build_multi_panel(title, why, "count", queries, stack=True, needs=_NEEDS, floor=0, **rest)
+    return build_multi_panel(title, why, "count", queries, stack=True, needs=_NEEDS, **rest)
 
 
 def _by(label: str, title: str, why: str, unit: str, metric: str) -> Panel:
     """Build a chart with one line per partition, account or user."""
-    return build_panel(
-        title, why, unit, f"sum by ({label}) ({metric})", f"{{{{{label}}}}}", needs=_NEEDS, floor=0
-    )
+    return build_panel(title, why, unit, f"sum by ({label}) ({metric})", f"{{{{{label}}}}}", needs=_NEEDS)
 
 
 def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
@@ -119,7 +117,6 @@ _NODES = (
         "{{node}}",
         kind="band",
         needs=_NEEDS,
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -130,7 +127,6 @@ _NODES = (
         "{{node}}",
         kind="band",
         needs=_NEEDS,
-        floor=0,
         ceiling=1,
     ),
     build_panel(
@@ -159,7 +155,6 @@ _PARTITIONS = (
         " / sum by (partition) (slurm_partition_cpus_total)",
         "{{partition}}",
         needs=_NEEDS,
-        floor=0,
         ceiling=1,
     ),
     _by(
@@ -230,7 +225,6 @@ _SCHEDULER = (
             "backfill mean": "slurm_scheduler_backfill_mean_cycle / 1e6",
         },
         needs=_NEEDS,
-        floor=0,
     ),
     build_multi_panel(
         "Backlog",
@@ -241,7 +235,6 @@ _SCHEDULER = (
             "slurmdbd": "slurm_scheduler_dbd_queue_size",
         },
         needs=_NEEDS,
-        floor=0,
     ),
     build_multi_panel(
         "Threads and cycles",
@@ -249,7 +242,6 @@ _SCHEDULER = (
         "count",
         {"threads": "slurm_scheduler_threads", "cycles per minute": "slurm_scheduler_cycle_per_minute"},
         needs=_NEEDS,
-        floor=0,
     ),
     build_multi_panel(
         "Backfill",
@@ -260,7 +252,6 @@ _SCHEDULER = (
             "jobs started": "slurm_scheduler_backfilled_jobs_since_start_total",
         },
         needs=_NEEDS,
-        floor=0,
     ),
 )
 _POLLING = (

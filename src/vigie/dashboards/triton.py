@@ -28,7 +28,7 @@ def _took(name: str) -> str:
 
 
 def _each(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
-    return build_panel(title, why, unit, promql, _NAME, needs=_NEEDS, floor=0, **rest)
+    return build_panel(title, why, unit, promql, _NAME, needs=_NEEDS, **rest)
 
 
 _REQUESTS = (
@@ -45,7 +45,6 @@ _REQUESTS = (
         f"sum by (instance, model, reason) ({rate('nv_inference_request_failure', _MODELS)})",
         "{{instance}} {{model}}: {{reason}}",
         needs=_NEEDS,
-        floor=0,
     ),
     _each("Inferences", "Each element of a batch counts.", "ops/s", _of("nv_inference_count")),
     _each("Executions", "Each batch counts once.", "ops/s", _of("nv_inference_exec_count")),
@@ -66,7 +65,6 @@ _REQUESTS = (
         },
         kind="bars",
         needs=_NEEDS,
-        floor=0,
     ),
     _each(
         "Pending requests",
@@ -109,7 +107,6 @@ _TIME = (
         },
         stack=True,
         needs=_NEEDS,
-        floor=0,
     ),
 )
 

@@ -19,7 +19,7 @@ def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
 
 
 def _server(title: str, why: str, unit: str, queries: dict[str, str], **rest: Any) -> Panel:
-    return build_multi_panel(title, why, unit, queries, needs=_NEEDS, floor=0, **rest)
+    return build_multi_panel(title, why, unit, queries, needs=_NEEDS, **rest)
 
 
 _NOW = (
@@ -171,7 +171,6 @@ _AGENT = (
         rate("process_cpu_seconds_total", _AGENTS),
         "{{instance}}",
         kind="band",
-        floor=0,
     ),
     build_panel(
         "Agent memory",
@@ -180,7 +179,6 @@ _AGENT = (
         f"process_resident_memory_bytes{{{_AGENTS}}}",
         "{{instance}}",
         kind="band",
-        floor=0,
     ),
     build_panel(
         "Open files by agent",
@@ -189,7 +187,6 @@ _AGENT = (
         f"process_open_fds{{{_AGENTS}}}",
         "{{instance}}",
         kind="band",
-        floor=0,
     ),
     build_panel(
         "Series by agent",
@@ -198,7 +195,6 @@ _AGENT = (
         f"vigie_agent_series{{{_AGENTS}}}",
         "{{instance}}",
         kind="band",
-        floor=0,
     ),
     build_panel(
         "Failed reads",
@@ -207,7 +203,6 @@ _AGENT = (
         rate("vigie_agent_read_errors_total", _AGENTS),
         "{{instance}}",
         kind="band",
-        floor=0,
     ),
     build_panel(
         "Clock offset to the server",
@@ -216,6 +211,7 @@ _AGENT = (
         "vigie_node_clock_offset_seconds",
         "{{instance}}",
         kind="band",
+        floor=None,
     ),
     build_panel(
         "Buffered by agents",
@@ -225,7 +221,6 @@ _AGENT = (
         "{{instance}}",
         kind="band",
         needs="agents with a link",
-        floor=0,
     ),
     build_panel(
         "Dropped by agents",
@@ -236,7 +231,6 @@ _AGENT = (
         kind="band",
         thresholds=ANY,
         needs="agents with a link",
-        floor=0,
     ),
     build_panel(
         "Versions",

@@ -53,7 +53,8 @@ class Panel(NamedTuple):
 
     `needs` names the source that provides the data. A band shows the median, minimum and maximum of all
     series, and names the outliers. A table has one row per series, with the last value; with several
-    queries each is a column, titled by its legend. Heat has one row per series and shades its values.
+    queries each is a column, titled by its legend. Heat has one row per series and shades its values. Without
+    a floor or ceiling the axis follows the values.
     """
 
     title: str
@@ -62,7 +63,7 @@ class Panel(NamedTuple):
     unit: str = ""
     kind: PanelKind = "lines"
     thresholds: tuple[Threshold, ...] = ()
-    floor: float | None = None
+    floor: float | None = 0
     ceiling: float | None = None
     wide: bool = False
     needs: str = ""

@@ -26,6 +26,7 @@ UNITS = {
 }
 COLOURS = {"": "text", "warning": "orange", "critical": "red"}
 RANK = ("", "warning", "critical")
+UNSCALED = ("number", "table")  # without an axis
 HAIR = 1e-9  # a step of Grafana's begins at its value, one of ours that is `below` ends there
 
 
@@ -36,7 +37,7 @@ def defaults(panel: Panel) -> dict[str, Any]:
         "thresholds": {"mode": "absolute", "steps": steps(panel.thresholds)},
         "noValue": f"no data: needs {panel.needs}" if panel.needs else "no data",
     }
-    if panel.floor is not None:
+    if panel.floor is not None and panel.kind not in UNSCALED:
         said["min"] = panel.floor
     if panel.ceiling is not None:
         said["max"] = panel.ceiling

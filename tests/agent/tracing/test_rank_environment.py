@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from vigie.agent.tracing.rank_environment import RankEnvironment, read_rank_environment
+from vigie.agent.tracing.rank_environment import RankEnvironment, find_job, read_rank_environment
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,24 @@ def test_launcher_s_variable_names_the_rank(
 
 def test_process_that_has_ended_has_none(tmp_path: Path) -> None:
     assert read_rank_environment(7, str(tmp_path)) == RankEnvironment()
+
+
+@pytest.mark.parametrize(
+    ("cgroup", "environment", "job"),
+    [
+        (
+            b"4:memory:/slurm/uid_1000/job_12/step_0\n",
+            b"SLURM_JOB_ID=11\0",
+            "12",
+        ),  # the variable is the leader's
+        (b"0::/user.slice\n", b"SLURM_JOB_ID=11\0", "11"),
+        (b"0::/user.slice\n", b"", ""),
+    ],
+)
+def test_job_is_the_cgroup_s_before_the_variable_s(
+    tmp_path: Path, cgroup: bytes, environment: bytes, job: str
+) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "cgroup").write_bytes(cgroup)
+    (tmp_path / "7" / "environ").write_bytes(environment)
+    assert find_job(7, str(tmp_path)) == job

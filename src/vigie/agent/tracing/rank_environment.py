@@ -1,9 +1,11 @@
-"""Which rank a process is, from its environment, and whose."""
+"""Which rank a process is, of which job, and whose."""
 
 from __future__ import annotations
 
 import pwd
 from typing import NamedTuple
+
+from vigie.workload.cgroup import identify_process
 
 MAX_ENVIRONMENT_BYTES = 1 << 20
 _RANK = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
@@ -33,6 +35,16 @@ def read_rank_environment(pid: int, proc: str = "/proc") -> RankEnvironment:
         variables.get(_TRACE_DIRECTORY.encode(), b"").decode(errors="replace"),
         variables.get(b"SLURM_JOB_ID", b"").decode(errors="replace"),
     )
+
+
+def find_job(pid: int, proc: str = "/proc") -> str:
+    """Return the job of a process: its cgroup tells best, the variable may be the leader's."""
+    try:
+        with open(f"{proc}/{pid}/cgroup", "rb") as file:
+            owner = identify_process(file.read(65536).decode(errors="replace"))
+    except OSError:
+        return ""
+    return owner.job or read_rank_environment(pid, proc).job
 
 
 def _first_number(variables: dict[bytes, bytes], names: tuple[str, ...]) -> int | None:

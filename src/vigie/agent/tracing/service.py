@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from vigie.agent.tracing.dyno_rpc import DynoRpc
-from vigie.agent.tracing.rank_environment import name_user, read_rank_environment
+from vigie.agent.tracing.rank_environment import find_job, name_user, read_rank_environment
 from vigie.agent.tracing.stack_collector import StackCollector
 from vigie.common.change_logger import ChangeLogger
 from vigie.trace.collection.trace_file import TraceFileError, TraceFileMissingError, TrainerRoot
@@ -277,6 +277,7 @@ def _describe(trainer: Trainer, now: float) -> TrainerInfo:
         uid=trainer.uid,
         user=name_user(trainer.uid),
         job_id=trainer.job_id,
+        job=find_job(trainer.pid),
         ancestors=list(trainer.pids[1:]),
         rank=environment.rank,
         world_size=environment.world_size,

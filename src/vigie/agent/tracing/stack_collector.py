@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-import re
 from collections.abc import Iterable
 
-from vigie.agent.tracing.rank_environment import name_user, read_rank_environment
+from vigie.agent.tracing.rank_environment import find_job, name_user, read_rank_environment
 from vigie.trace.stacks.py_spy import StackError, dump_stacks, find_py_spy
 from vigie.trace.stacks.stack import ProcessStacks, ThreadStack
 from vigie.trace.stacks.wait_state import read_wait_state
@@ -67,11 +66,7 @@ class StackCollector:
         """Return the Python programs of a job, by their cgroup or the variable that Slurm sets."""
         if not job:
             return set()
-        return {pid for pid in pids if self._belongs(pid, job) and self._is_python(pid)}
-
-    def _belongs(self, pid: int, job: str) -> bool:
-        steps = re.findall(r"/job_(\d+)(?:/|$)", self._read(f"{pid}/cgroup"), re.MULTILINE)
-        return job in steps if steps else read_rank_environment(pid, self._proc).job == job
+        return {pid for pid in pids if self._is_python(pid) and find_job(pid, self._proc) == job}
 
     def _is_python(self, pid: int) -> bool:
         try:

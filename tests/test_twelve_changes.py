@@ -260,7 +260,7 @@ SETTING = Change(
     (
         Edit(
             "cli/settings/retention.py",
-            '    Setting("retention", "traces_days", 7.0, "Retention of traces, days.", DAYS, COMMANDS),\n',
+            '    Setting("retention", "snapshots_days", 7.0, "Retention of copies.", DAYS, COMMANDS),\n',
             '    Setting("retention", "events_days"',
         ),
     ),
@@ -270,14 +270,14 @@ import os
 from vigie.cli import parser_of
 from vigie.cli.settings import flags
 def resolve(*given):
-    return flags.resolve(parser_of("server").parse_args(given)).values["retention.traces_days"]
+    return flags.resolve(parser_of("server").parse_args(given)).values["retention.snapshots_days"]
 file = root / "vigie.toml"
-file.write_text("[retention]\\ntraces_days = 3\\n")
+file.write_text("[retention]\\nsnapshots_days = 3\\n")
 assert resolve() == (7.0, "default")
 assert resolve(f"--config={file}") == (3.0, str(file))
-os.environ["VIGIE_RETENTION_TRACES_DAYS"] = "4"
-assert resolve(f"--config={file}") == (4.0, "$VIGIE_RETENTION_TRACES_DAYS")
-assert resolve("--traces-days=5") == (5.0, "flag")
+os.environ["VIGIE_RETENTION_SNAPSHOTS_DAYS"] = "4"
+assert resolve(f"--config={file}") == (4.0, "$VIGIE_RETENTION_SNAPSHOTS_DAYS")
+assert resolve("--snapshots-days=5") == (5.0, "flag")
 """,
 )
 

@@ -105,7 +105,7 @@ def test_taken_port_is_named_with_its_holder(start: Start) -> None:
         command = [sys.executable, "-m", "vigie", "agent", f"--listen=127.0.0.1:{port}"]
         refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert refused.returncode == 1
-    assert f"port {port} is taken by" in refused.stderr
+    assert f"port {port} is in use by" in refused.stderr
     assert f"(pid {os.getpid()})" in refused.stderr
     assert f"--listen 127.0.0.1:{port + 1}" in refused.stderr
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vigie.common.config import Setting, number, pairs, peer, seconds, url
-from vigie.common.endpoint import Endpoint, Secret, TlsOptions
 from vigie.model import Frame
 from vigie.sinks._remote_write.metrics import METRICS as METRICS
 from vigie.sinks.core.sink import OpenSink, SettingValues, Sink
 
 if TYPE_CHECKING:
+    from vigie.common.endpoint import Endpoint
     from vigie.sinks._remote_write.sender import RemoteWrite as RemoteWrite
     from vigie.sinks._remote_write.sender import RemoteWriteOptions
 
@@ -31,6 +31,8 @@ def open_sender(values: SettingValues, queue: Path) -> RemoteWrite:
 
 def read_endpoint(values: SettingValues) -> Endpoint:
     """Return the peer and what its requests carry."""
+    from vigie.common.endpoint import Endpoint, Secret, TlsOptions  # only when used: it needs TLS
+
     ours = _section(values)
     return Endpoint(
         ours["url"],

@@ -93,7 +93,7 @@ def test_blank_values_are_absent_with_the_reason(dcgm: Dcgm) -> None:
     found = _counters(made)
     assert len(found) == len(ROWS) - 3
     notes = made.notes(SOURCE)
-    assert "GPU 1: by DCGM: not supported by this GPU" in notes["DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"]
+    assert "GPU 1: from DCGM: not supported by this GPU" in notes["DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"]
     assert "not supported" in notes["DCGM_FI_PROF_NVLINK_TX_BYTES"]
     assert "no value yet" in notes["DCGM_FI_PROF_DRAM_ACTIVE"]
 
@@ -107,7 +107,7 @@ def test_split_gpu_says_why_it_has_no_counters(dcgm: Dcgm) -> None:
 def test_gpu_that_dcgm_does_not_count_says_why(dcgm: Dcgm) -> None:
     made = dcgm("system error.profiling -36")
     made.read(SOURCE)
-    assert "by DCGM: the GPU has no profiling counters" in made.outcome(SOURCE)[1]
+    assert "from DCGM: the GPU has no profiling counters" in made.outcome(SOURCE)[1]
 
 
 def test_counters_that_cannot_be_counted_at_once_give_way_to_the_usual_ones(dcgm: Dcgm) -> None:
@@ -174,7 +174,7 @@ def test_gpus_that_are_released_are_not_watched_either(dcgm: Dcgm) -> None:
 def test_without_dcgm_the_reason_says_what_is_missing(dcgm: Dcgm) -> None:
     made = dcgm(listens="nowhere")
     made.read(SOURCE)
-    assert "need Hopper or newer; no DCGM: no host engine" in made.outcome(SOURCE)[1]
+    assert "requires Hopper or newer; no DCGM: no host engine" in made.outcome(SOURCE)[1]
     (made.simulated.library.parent / "libdcgm.so.4").unlink()
     gone = dcgm(dcgm_library="/no/libdcgm.so")
     gone.read(SOURCE)
@@ -200,7 +200,7 @@ def test_engine_that_hangs_costs_only_these_counters_and_is_asked_again(dcgm: Dc
     made.read(SOURCE)
     assert "DCGM engine does not respond" in made.outcome(SOURCE)[1]
     made.read(SOURCE)
-    assert "DCGM's engine hangs" in made.outcome(SOURCE)[1]
+    assert "DCGM engine hangs" in made.outcome(SOURCE)[1]
     assert made.read("nvidia")
     made.simulated.clear(hang)
     until(lambda: len(_counters(made)) == len(ROWS))

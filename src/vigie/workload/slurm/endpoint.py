@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -29,21 +28,25 @@ def scrape_controller(host: str, port: int) -> Scrape:
     try:
         for path in PATHS:
             samples += _own_names(_get(host, port, f"/metrics/{path}"))
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, ValueError) as error:
         return Scrape(error=f"slurmctld's /metrics: {error}")
     return Scrape(tuple(samples))
 
 
 def _get(host: str, port: int, path: str) -> str:
+    import http.client  # only when used: every agent has this source, and few have a controller
+
     connection = http.client.HTTPConnection(host, port, timeout=SECONDS)
     try:
         connection.request("GET", path, headers={"Connection": "close"})
         response = connection.getresponse()
         # As many bytes as it announces: a stray line follows them.
         body = response.read(MAX_BYTES + 1)
+    except http.client.HTTPException as error:
+        raise ValueError(f"no HTTP: {error!r}") from None
     finally:
         connection.close()
-    if response.status != http.client.OK:
+    if response.status != 200:
         said = body.decode("utf-8", "replace").strip().rpartition("Failed: ")[2].partition("\n")[0]
         raise ValueError(f"{response.status} {said[:100]}")
     if len(body) > MAX_BYTES:

@@ -21,7 +21,8 @@ def read_policy(values: Mapping[str, Any]) -> AuthPolicy:
     if values["proxy_user_header"] and not proxies:
         raise ConfigError("server.proxy_user_header needs server.proxies, the addresses that may set it")
     names = tuple(name.lower() for name in values["names"])
-    return AuthPolicy(values["auth"], names, proxies, values["proxy_user_header"], values["vouching"])
+    header, login_nodes = values["proxy_user_header"], tuple(values["login_nodes"])
+    return AuthPolicy(values["auth"], names, proxies, header, values["vouching"], login_nodes)
 
 
 def tls(values: Mapping[str, Any]) -> Certificate | None:

@@ -25,6 +25,7 @@ from vigie.server.api.prometheus.targets import NOTHING_SCRAPED, ActiveTargets
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.middleware import AuthMiddleware, with_auth
 from vigie.server.http.requests import MAX_FORM
+from vigie.server.http.routes import PROGRAMS
 from vigie.server.ingest.metadata import MetricMetadata
 from vigie.server.ingest.remote_write import Write, WriteRoute
 from vigie.server.metrics import ServerMetrics
@@ -61,7 +62,7 @@ def build(parts: AppParts) -> AuthMiddleware:
     routes: list[BaseRoute] = [
         *queries.routes(),
         *status.routes(),
-        *build_routes({"targets": parts.targets.answer}),
+        *build_routes({"targets": parts.targets.answer}, access=PROGRAMS),
         *build_routes({"write": WriteRoute(parts.write).answer}, ("POST",), WRITER),
         *health_routes(parts.own, parts.reasons),
         *dashboard_routes(),

@@ -270,7 +270,10 @@ def build_services(
         retention=config.retention,
         is_scraped=targets.has,
         reporters=config.cluster_reporters,
-        delegated_auth=DelegatedAuth(lambda: app if config.auth.vouching else None),
+        delegated_auth=DelegatedAuth(
+            lambda: app if config.auth.vouching else None,
+            lambda node, user: node in config.auth.login_nodes or hub.bindings.has_user(node, user),
+        ),
     )
     opened.callback(hub.close)
     scraping = ScrapeServices(

@@ -38,11 +38,16 @@ ME = pwd.getpwuid(os.geteuid()).pw_name
 async def vouched(directory: Path, *routes: Route) -> AsyncIterator[tuple[Place, Agent]]:
     """Give a server that hides people from each other, and an agent that vouches."""
     apps: list[AuthMiddleware] = []
-    delegated_auth = DelegatedAuth(lambda: apps[0])
+    places: list[Place] = []
+    delegated_auth = DelegatedAuth(
+        lambda: apps[0],
+        lambda node, user: node == "login" or places[0].hub.bindings.has_user(node, user),
+    )
     async with (
         serving(directory / "data", delegated_auth=delegated_auth) as place,
         agent(place, directory / "a", "n1") as one,
     ):
+        places.append(place)
         callers = Authenticator(place.secrets, privacy=Privacy("a key"))
         apps.append(with_auth([*place.hub.routes(), *routes], callers))
         yield place, await one.connected()
@@ -59,6 +64,32 @@ def test_user_sees_his_own_by_name_and_others_by_pseudonym(tmp_path: Path) -> No
             assert b"bob" not in body
             who = json.loads((await one.link.request("ada", "/api/session"))[1])
             assert (who["role"], who["name"]) == ("user", "ada")
+
+    run(test())
+
+
+def test_node_vouches_by_name_only_for_who_holds_something_there(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with vouched(tmp_path) as (place, one), agent(place, tmp_path / "b", "login") as login:
+            await login.connected()
+            place.hub.bindings.add("n2", Binding("gpu:0", "job", "17", 1000, None, "ada"))
+            place.hub.bindings.add("n1", Binding("gpu:0", "job", "16", 1000, 2000, "ada"))
+            who = json.loads((await one.link.request("ada", "/api/session"))[1])
+            assert (who["role"], who["name"]) == ("viewer", "")
+            assert b"ada" not in (await one.link.request("ada", "/api/users?limit=10"))[1]
+            assert b"ada" in (await login.link.request("ada", "/api/users?limit=10"))[1]
+
+    run(test())
+
+
+@pytest.mark.parametrize("path", ["/federate", "/metrics", "/sd/prometheus", "/api/v1/targets"])
+def test_routes_for_programs_are_not_answered_on_the_word_of_a_node(tmp_path: Path, path: str) -> None:
+    async def test() -> None:
+        async def reached(_: Request) -> Response:
+            return PlainTextResponse("reached")
+
+        async with vouched(tmp_path, stand_in(path, reached)) as (_, one):
+            assert (await one.link.request("ada", path))[0] == 403
 
     run(test())
 
@@ -99,8 +130,8 @@ def test_answer_that_the_link_cannot_carry_is_refused_and_the_link_lives(tmp_pat
         async def large(_: Request) -> Response:
             return Response(b"x" * MAX_MESSAGE)
 
-        async with vouched(tmp_path, stand_in("/metrics", large)) as (_, one):
-            assert (await one.link.request("ada", "/metrics"))[0] == 413
+        async with vouched(tmp_path, stand_in("/", large)) as (_, one):
+            assert (await one.link.request("ada", "/"))[0] == 413
             assert (await one.link.request("ada", "/api/nodes"))[0] == 200
             assert one.link.counters.connections == 1
 

@@ -67,8 +67,17 @@ SETTINGS = (
         "server",
         "vouching",
         True,
-        "Users on a node may view via its agent without credentials, each as the `user` of their Unix name.",
+        "Users on a node may view via its agent without credentials: as the `user` of their Unix name while "
+        "they hold something on that node, else as a viewer.",
         switch,
+        COMMANDS,
+    ),
+    Setting(
+        "server",
+        "login_nodes",
+        [],
+        "Nodes where every user is the `user` of their Unix name when viewing via the agent.",
+        words,
         COMMANDS,
     ),
     Setting(

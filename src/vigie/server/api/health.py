@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 
 from vigie.server.http.openapi import build_document
 from vigie.server.http.responses import Handler, respond
-from vigie.server.http.routes import JSON, OPEN, TEXT, ApiRoute, Content, Operation
+from vigie.server.http.routes import JSON, OPEN, PROGRAMS, TEXT, ApiRoute, Content, Operation
 from vigie.server.metrics import ServerMetrics
 from vigie.store.filesystem import DiskSpace, SpaceLimits, disk_space
 from vigie.wire.api.resources import NotReady
@@ -69,7 +69,7 @@ def health_routes(own: ServerMetrics, reasons: Callable[[], list[str]]) -> list[
         return respond(json.dumps(build_document(request.app.routes)).encode(), request)
 
     return [
-        ApiRoute("/metrics", metrics, Operation("The server's own metrics.", EXPOSITION)),
+        ApiRoute("/metrics", metrics, Operation("The server's own metrics.", EXPOSITION), access=PROGRAMS),
         ApiRoute("/api/openapi.json", openapi, Operation("This document.", dict[str, Any])),
         ApiRoute("/healthz", _text("ok\n"), ALIVE, access=OPEN),
         ApiRoute("/-/healthy", _text("vigie server is Healthy.\n"), ALIVE),

@@ -37,6 +37,7 @@ class AuthPolicy(NamedTuple):
     proxies: tuple[Network, ...] = ()
     user_header: str = ""
     vouching: bool = True  # agents are believed about who asks through them
+    login_nodes: tuple[str, ...] = ()  # whose agents are believed also about users who hold nothing there
 
 
 class Caller(NamedTuple):

@@ -19,11 +19,17 @@ LARGEST = MAX_MESSAGE - 65536  # bytes of an answer
 class DelegatedAuth:
     """The application, for callers of whom an agent says who they are."""
 
-    def __init__(self, app: Callable[[], AuthMiddleware | None] = lambda: None) -> None:
-        """Take what returns the application, or nothing where agents may not vouch."""
-        self._app = app
+    def __init__(
+        self,
+        app: Callable[[], AuthMiddleware | None] = lambda: None,
+        knows: Callable[[str, str], bool] = lambda _node, _user: False,
+    ) -> None:
+        """Take what returns the application, or nothing where agents may not vouch, and what tells whether
+        a node knows a user. Of whom it does not know it can only say that somebody asks."""
+        self._app, self._knows = app, knows
 
-    async def answer(self, ask: DelegatedRequest) -> DelegatedResponse:
+    async def answer(self, node: str, ask: DelegatedRequest) -> DelegatedResponse:
+        """Return the answer to a question of somebody on a node."""
         app = self._app()
         if app is None:
             return DelegatedResponse(
@@ -44,7 +50,9 @@ class DelegatedAuth:
             "client": None,
             "server": None,
         }
-        await app.vouched(Identity("user", ask.user), scope, collected.receive, collected.send)
+        known = await asyncio.to_thread(self._knows, node, ask.user)
+        identity = Identity("user", ask.user) if known else Identity("viewer", "")
+        await app.vouched(identity, scope, collected.receive, collected.send)
         if len(collected.body) > LARGEST:
             return DelegatedResponse(
                 ask.number, 413, b"the answer is too large for the link: ask for less at a time\n"

@@ -57,12 +57,11 @@ class AuthMiddleware:
             await self._answering(scope, counted, send)
 
     async def vouched(self, identity: Identity, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of somebody of whom a node says who it is; he may look, and change nothing."""
+        """Answer a request of somebody of whom a node says who it is: pages and queries, and no changes."""
         rule = self._rules.access(scope)
-        if rule == OPEN or rule.changes or not rule.met_by(identity.role):
-            await auth_error_response(AuthError(403, "on the word of a node one may look only"))(
-                scope, receive, send
-            )
+        if rule == OPEN or rule.changes or rule.programs or not rule.met_by(identity.role):
+            refused = AuthError(403, "via an agent only pages and queries can be read")
+            await auth_error_response(refused)(scope, receive, send)
             return
         self._let_in(scope, identity)
         await self._answering(scope, receive, send)

@@ -141,6 +141,11 @@ class BindingStore(SqliteStore):
         assert column in ("user", "holder")
         return [row[column] for row in self._query(f"select distinct {column} from bindings", ())]  # noqa: S608
 
+    def has_user(self, node: str, user: str) -> bool:
+        """Tell whether a user holds something on a node now."""
+        query = "select 1 from bindings where node = ? and to_ms is null and user = ? limit 1"
+        return bool(self._query(query, [node, user]))
+
     def containers_of(self, user: str) -> frozenset[tuple[str, str]]:
         """Return node and name of the containers that a user has now."""
         rows = self._query(

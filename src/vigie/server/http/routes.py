@@ -38,6 +38,7 @@ class RouteAccess(NamedTuple):
 
     least: str
     changes: bool = False
+    programs: bool = False  # for programs with a token of their own, not on the word of a node
 
     def met_by(self, role: str) -> bool:
         return role in MEETS[self.least]
@@ -45,6 +46,7 @@ class RouteAccess(NamedTuple):
 
 OPEN = RouteAccess("")
 VIEW = RouteAccess("viewer")
+PROGRAMS = RouteAccess("viewer", programs=True)
 ADMIN = RouteAccess("admin", changes=True)
 
 

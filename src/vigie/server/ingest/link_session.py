@@ -234,7 +234,7 @@ class LinkSession:
         task.add_done_callback(self._questions.discard)
 
     async def _answer(self, ask: DelegatedRequest) -> None:
-        answer = await self._shared.delegated_auth.answer(ask)
+        answer = await self._shared.delegated_auth.answer(self.hello.node, ask)
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the link was cut meanwhile
             await self._say(answer)
 

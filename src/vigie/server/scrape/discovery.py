@@ -19,7 +19,7 @@ from vigie.common.listen import split_address
 from vigie.common.yaml_writer import write_yaml
 from vigie.server.cluster.nodes import LATE, LOST, UP, NodeRecord
 from vigie.server.http.responses import respond
-from vigie.server.http.routes import ApiRoute, Operation
+from vigie.server.http.routes import PROGRAMS, ApiRoute, Operation
 from vigie.server.scrape.target import InvalidTargetError, Target, target_of
 from vigie.server.staleness.activity import JOB
 
@@ -85,7 +85,7 @@ class Discovery:
 
     def routes(self) -> list[BaseRoute]:
         operation = Operation("List what can be scraped, for http_sd_configs.", list[DiscoveryEntry])
-        return [ApiRoute("/sd/prometheus", self.answer, operation)]
+        return [ApiRoute("/sd/prometheus", self.answer, operation, access=PROGRAMS)]
 
     async def answer(self, request: Request) -> Response:
         """Answer what http_sd_configs asks."""

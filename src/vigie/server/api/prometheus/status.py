@@ -30,6 +30,7 @@ from vigie.server.api.prometheus.operations import build_routes
 from vigie.server.http import request_log
 from vigie.server.http.requests import EARLIEST, LATEST, cancel_on_disconnect, read_parameters
 from vigie.server.http.responses import make_printable, maybe_gzip, respond, wants_gzip
+from vigie.server.http.routes import PROGRAMS
 from vigie.server.ingest import link_session
 from vigie.server.ingest.metadata import MetricMetadata, families_of, family_of, merge_metadata
 from vigie.server.metrics import ServerMetrics
@@ -117,19 +118,20 @@ class Status:
         self._started = datetime.now(UTC)
 
     def routes(self) -> list[BaseRoute]:
-        return build_routes(
-            {
-                "metadata": self.metadata,
-                "rules": self.rules,
-                "alerts": self.alerts,
-                "status/buildinfo": self.build,
-                "status/runtimeinfo": self.runtime,
-                "status/flags": self.flags,
-                "status/config": self.config,
-                "status/tsdb": self.tsdb,
-                "/federate": self.federate,
-            }
-        )
+        people = {
+            "metadata": self.metadata,
+            "rules": self.rules,
+            "alerts": self.alerts,
+            "status/buildinfo": self.build,
+        }
+        programs = {
+            "status/runtimeinfo": self.runtime,
+            "status/flags": self.flags,
+            "status/config": self.config,
+            "status/tsdb": self.tsdb,
+            "/federate": self.federate,
+        }
+        return [*build_routes(people), *build_routes(programs, access=PROGRAMS)]
 
     async def build(self, request: Request) -> Response:
         """Answer whose features to expect."""

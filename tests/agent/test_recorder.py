@@ -121,4 +121,7 @@ def test_recording_holds_nothing_that_people_wrote() -> None:
     path = "root/run/containerd/io.containerd.runtime.v2.task/default/c1/config.json"
     assert scrub_private(path, spec) == '{"linux": {"cgroupsPath": "/default/c1"}}\n'
     assert scrub_private(path, "[" * 99_999) == "{}\n"
+    environments = '{"eid": "42", "username": "ada", "config": {"name": "secret"}}'
+    hidden = '{"eid": "42", "username": "scrubbed", "config": {"name": "scrubbed"}}'
+    assert scrub_private("root/var/tmp/genv/envs.json", environments) == hidden
     assert scrub_private("proc/meminfo", "as it is") == "as it is"

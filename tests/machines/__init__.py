@@ -31,8 +31,10 @@ def collected(directory: Path, sources: list[Source]) -> Collector:
     readings = []
     for source in sources:
         options = {option.name: option.default for option in source.options}
-        if "directory" in options:
+        if source.name == "textfile":
             options["directory"] = str(directory / "root/textfiles")
+        if source.name == "custom" and (file := directory / "root/custom.json").exists():
+            options["file"] = str(file)
         readings.append(SourceReader(source, replay(str(directory), options), SystemClock()))
     collector = Collector(readings)
     collector.refresh_now()

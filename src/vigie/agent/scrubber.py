@@ -20,6 +20,8 @@ PID_STAT = re.compile(r"^proc/\d+/stat$")
 PID_FILE = re.compile(r"^proc/\d+/(environ|cmdline|status)$")
 USERS_FILE = "root/etc/passwd"
 CONTAINER_SPEC = re.compile(r"^root/run/containerd/.*/config\.json$")
+GENV_ENVIRONMENTS = re.compile(r"/envs\.json$")
+GENV_NAME = re.compile(r'("(?:username|name)"\s*:\s*)"[^"]*"')
 NUMBER = re.compile(r"^[0-9]{1,10}$")
 UDEV_SERIAL = re.compile(r"^(E:[A-Z_]*(?:SERIAL|UUID|WWN|LABEL)[A-Z_]*=).*$", re.MULTILINE)
 
@@ -86,6 +88,8 @@ def scrub_private(path: str, text: str) -> str:
         return {"environ": _scrub_environ, "cmdline": _scrub_command, "status": _scrub_status}[found[1]](text)
     if path == USERS_FILE:
         return "".join(f"user{uid}:x:{uid}:{uid}:::\n" for uid in _user_ids(text))
+    if GENV_ENVIRONMENTS.search(path):
+        return GENV_NAME.sub(r'\1"scrubbed"', text)
     if CONTAINER_SPEC.match(path):
         return _scrub_specification(text)
     return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
 
 from vigie.sources._number_lists import format_number_list
 from vigie.sources._nvml import abi
@@ -12,11 +12,13 @@ from vigie.sources._nvml.call import DriverCall
 from vigie.sources._nvml.gpu import HOST_LABEL, LOST, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._nvml.session import DriverTooOldError, NvmlSession
+from vigie.sources._nvml.state import read_state
 from vigie.sources._nvml.users import read_users
-from vigie.sources.core.driver import GpuUsers, Note
+from vigie.sources.core.driver import GpuState, GpuUsers, Note
 from vigie.sources.core.lane import Lane, run_all
 from vigie.sources.core.source import Unavailable
 
+T = TypeVar("T")
 LIBRARY = "libnvidia-ml.so.1"
 DEADLINE = 0.5  # seconds per GPU; while one hangs, the others get a tenth
 RETRY = 5.0  # seconds between attempts to open a driver that fails
@@ -82,8 +84,15 @@ class NvmlDriver:
 
     def users(self, note: Note) -> list[GpuUsers]:
         """Return who is on every GPU that answers, note why others do not, or raise Unavailable."""
+        return self._collect(read_users, note)
+
+    def states(self, note: Note) -> list[GpuState]:
+        """Return the state of every GPU that answers, note why others do not, or raise Unavailable."""
+        return self._collect(read_state, note)
+
+    def _collect(self, read: Callable[[NvmlGpu], T], note: Note) -> list[T]:
         found = []
-        for gpu, call in self.call_each(read_users):
+        for gpu, call in self.call_each(read):
             if call.done and call.error is None and not gpu.lost:
                 found.append(call.result)
             else:

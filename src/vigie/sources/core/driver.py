@@ -24,6 +24,17 @@ class GpuUsers(NamedTuple):
     processes: Optional[tuple[GpuProcess, ...]]  # noqa: UP045
 
 
+class GpuState(NamedTuple):
+    """One GPU and its processes; None where the driver does not tell."""
+
+    gpu: int  # index
+    busy_percent: Optional[float]  # noqa: UP045
+    temperature_celsius: Optional[float]  # noqa: UP045
+    memory_used_bytes: Optional[int]  # noqa: UP045
+    memory_total_bytes: Optional[int]  # noqa: UP045
+    processes: Optional[tuple[GpuProcess, ...]]  # noqa: UP045
+
+
 class GpuDriver(Protocol):
     """A driver whose handles an operator can have closed for a time."""
 
@@ -39,6 +50,9 @@ class GpuDriver(Protocol):
 
     def users(self, note: Note) -> list[GpuUsers]:
         """Return the processes of every GPU that answers, note why others do not, or raise Unavailable."""
+
+    def states(self, note: Note) -> list[GpuState]:
+        """Return the state of every GPU that answers, note why others do not, or raise Unavailable."""
 
     def close(self) -> None:
         """Close the handles for good."""

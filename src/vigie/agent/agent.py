@@ -25,11 +25,14 @@ from vigie.agent.http.unix_handlers import UnixHandlers
 from vigie.agent.loop import Consumer, Loop, OwnTable
 from vigie.agent.manual_jobs import ManualJobs
 from vigie.agent.metrics import SourceOutcomes
+from vigie.agent.reports import receiver
+from vigie.agent.reports.receiver import ReportReceiver
 from vigie.agent.source_reader import Outcome
 from vigie.common import listen
 from vigie.common.clock import SystemClock
 from vigie.common.listen import is_loopback, split_address
 from vigie.common.systemd import notify
+from vigie.common.unix_listen import UnixSocketError
 from vigie.model import Binding, Event, Frame
 from vigie.sinks.core.background_sink import BackgroundSink
 
@@ -116,7 +119,8 @@ async def run(config: AgentConfig) -> None:
         consumers.append(config.relay)
     loop = Loop(config.collector, clock, cadence=config.cadence, consumers=consumers)
     outcomes = SourceOutcomes(config.collector.readers)
-    tables = [outcomes.table, bindings.table, events.table, *dialects.tables, *config.tables]
+    reports = ReportReceiver(config.collector.readers)
+    tables = [outcomes.table, bindings.table, events.table, reports.table, *dialects.tables, *config.tables]
     host, port = split_address(config.listen)
     handlers = Handlers(
         config.node,
@@ -133,6 +137,7 @@ async def run(config: AgentConfig) -> None:
     for exporter, its_port in zip(EXPORTER_PORTS, config.exporter_ports, strict=False):
         servers.append(await _listen(handlers.answer_as(exporter), host, its_port))
     commands = await _listen_on_socket(config, handlers, JobCommands(jobs))
+    _receive_reports(config, reports)
     if config.tracing:
         config.tracing.start()
     link_tasks = [asyncio.ensure_future(link.run()) for link in config.links]
@@ -149,6 +154,7 @@ async def run(config: AgentConfig) -> None:
         each.close()
     if commands:
         commands.close()
+    reports.close()
     if ticking.done():
         ticking.result()  # it only ends with an error: raise it
     ticking.cancel()
@@ -203,9 +209,19 @@ async def _listen_on_socket(
         return await unix_socket.listen(
             UnixHandlers(handlers, config.links, gpus, jobs).answer, config.socket
         )
-    except unix_socket.UnixSocketError as error:
+    except UnixSocketError as error:
         log.warning("no Unix socket for local commands: %s", error)
         return None
+
+
+def _receive_reports(config: AgentConfig, reports: ReportReceiver) -> None:
+    """Receive reports of local programs if possible. The agent works without it."""
+    if config.socket is None:
+        return
+    try:
+        reports.open(config.socket.with_name(receiver.NAME))
+    except UnixSocketError as error:
+        log.warning("no socket for vigie.report: %s", error)
 
 
 def _log_ready(config: AgentConfig, server: asyncio.Server) -> None:

@@ -69,15 +69,27 @@ def _bound(host: str, port: int) -> socket.socket:
 
 def port_holder(port: int, proc: Path = Path("/proc")) -> str:
     """Return "NAME (pid N)" of the process that listens on the port, as far as we may look."""
-    inodes = {f"socket:[{row[9]}]" for row in _listening(port, proc)}
-    for pid in filter(str.isdecimal, os.listdir(proc)):
+    for pid in sorted(port_processes(port, proc)):
         try:
-            for descriptor in os.listdir(proc / pid / "fd"):
-                if os.readlink(proc / pid / "fd" / descriptor) in inodes:
-                    return f"{(proc / pid / 'comm').read_text().strip()} (pid {pid})"
+            return f"{(proc / str(pid) / 'comm').read_text().strip()} (pid {pid})"
         except OSError:
-            continue  # it ended meanwhile, or is not ours to look at
+            continue  # it ended meanwhile
     return "another process"
+
+
+def port_processes(port: int, proc: Path = Path("/proc")) -> set[int]:
+    """Return the processes that listen on the port, as far as we may look."""
+    inodes = {f"socket:[{row[9]}]" for row in _listening(port, proc)}
+    return {
+        int(pid) for pid in filter(str.isdecimal, os.listdir(proc)) if inodes and _holds(proc / pid, inodes)
+    }
+
+
+def _holds(process: Path, inodes: set[str]) -> bool:
+    try:
+        return any(os.readlink(process / "fd" / each) in inodes for each in os.listdir(process / "fd"))
+    except OSError:
+        return False  # it ended meanwhile, or is not ours to look at
 
 
 def port_owners(port: int, proc: Path = Path("/proc")) -> set[int]:

@@ -65,4 +65,29 @@ LINK_METRICS = (
     gauge("vigie_agent_link_waiting_bytes", "Memory used by unacknowledged frames and events.", "server"),
     gauge("vigie_agent_link_waiting_disk_bytes", "Disk space used by buffered frames and events.", "server"),
 )
-METRICS = SOURCE_METRICS + AGENT_METRICS + OUTCOME_METRICS + BINDING_METRICS + EVENT_METRICS + LINK_METRICS
+PORT = "port"  # label that distinguishes several inference servers of a kind on one node
+EXPORTER_METRICS = (
+    gauge("up", "1 if the exporter could be read, 0 otherwise."),
+    gauge("scrape_duration_seconds", "Duration of reading the exporter."),
+    gauge("scrape_samples_scraped", "Samples read from the exporter."),
+)
+RELAY_METRICS = (
+    INFERENCE_SERVER := info(
+        "vigie_inference_server_info",
+        "1 per GPU of an inference server on the node. Join on instance, job and port.",
+        *(PORT, "pid", "gpu"),
+    ),
+)
+REPORT_METRICS = (
+    REPORTED := gauge(
+        "vigie_report_value",
+        "Last value that a process reported with vigie.report, by its name.",
+        *("measure", "rank", "gpu", "pid", "job_id", "user"),
+    ),
+    REPORTS_RECEIVED := counter("vigie_agent_reports_received_total", "Reports accepted."),
+    REPORTS_REFUSED := counter("vigie_agent_reports_refused_total", "Reports rejected."),
+)
+METRICS = (
+    *(*SOURCE_METRICS, *AGENT_METRICS, *OUTCOME_METRICS, *BINDING_METRICS, *EVENT_METRICS),
+    *(*LINK_METRICS, *RELAY_METRICS, *REPORT_METRICS),
+)

@@ -21,9 +21,10 @@ from vigie.agent.collector import Collector
 from vigie.agent.http.handlers import Handlers
 from vigie.agent.http.server import Request, Response
 from vigie.agent.http.unix_handlers import UnixHandlers
-from vigie.agent.http.unix_socket import MAX_PATH_BYTES, UnixPeer, UnixSocketError, listen
+from vigie.agent.http.unix_socket import UnixPeer, listen
 from vigie.agent.loop import Loop
 from vigie.cli import _agent_client
+from vigie.common.unix_listen import MAX_PATH_BYTES, UnixSocketError
 from vigie.simulation.clock import SimulatedClock
 
 NOBODY = 65534

@@ -6,18 +6,16 @@ import asyncio
 import os
 import pwd
 import socket
-import stat
 import struct
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from vigie.agent.http.server import BadRequestError, HttpConnection, Request, Response
+from vigie.common.unix_listen import BoundPath, bind_unix
 
 MODE = 0o666  # any local user may connect; access is decided by uid
-MAX_PATH_BYTES = 100  # bytes: a socket address has room for 108
 CREDENTIALS = struct.Struct("3i")
-PROBE_SECONDS = 1.0
 
 
 class UnixPeer(NamedTuple):
@@ -40,10 +38,6 @@ class UnixPeer(NamedTuple):
             return ""
 
 
-class UnixSocketError(Exception):
-    """The socket cannot be used; the message says why."""
-
-
 LocalHandler = Callable[[Request, UnixPeer], Awaitable[Response]]
 
 
@@ -51,67 +45,21 @@ class UnixServer:
     """The listening socket and its file."""
 
     def __init__(self, path: Path, server: asyncio.Server) -> None:
-        self._path, self._server = path, server
-        self._inode = path.stat().st_ino
+        self._place, self._server = BoundPath(path), server
 
     def close(self) -> None:
         """Stop listening, and remove the socket unless another process has replaced it."""
         self._server.close()
-        try:
-            if self._path.stat().st_ino == self._inode:
-                self._path.unlink()
-        except OSError:
-            pass  # already removed
+        self._place.remove()
 
 
 async def listen(handler: LocalHandler, path: Path) -> UnixServer:
     """Listen at a path, or raise UnixSocketError."""
-    try:
-        listener = _bind(path)
-    except OSError as error:
-        raise UnixSocketError(f"{path}: {error.strerror or error}") from None
+    listener = bind_unix(path, socket.SOCK_STREAM, MODE)
     connections: set[HttpConnection] = set()
     loop = asyncio.get_running_loop()
     server = await loop.create_unix_server(lambda: _UnixConnection(handler, connections), sock=listener)
     return UnixServer(path, server)
-
-
-def _bind(path: Path) -> socket.socket:
-    """Return a listening socket that appears at the path with its final mode."""
-    if len(os.fsencode(path)) > MAX_PATH_BYTES:
-        raise UnixSocketError(f"{path} is too long for a socket: set agent.socket")
-    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    if _is_in_use(path):
-        raise UnixSocketError(f"another agent listens on {path}")
-    temporary = path.with_name(f".{os.getpid()}.{path.name}"[:40])
-    temporary.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listener.bind(str(temporary))
-        listener.listen()
-        temporary.chmod(MODE)
-        temporary.rename(path)
-    except OSError:
-        listener.close()
-        temporary.unlink(missing_ok=True)
-        raise
-    return listener
-
-
-def _is_in_use(path: Path) -> bool:
-    """Return whether a process listens there. Only a stale socket may be replaced."""
-    try:
-        if not stat.S_ISSOCK(path.stat().st_mode):
-            raise UnixSocketError(f"{path} exists and is not a socket")
-    except FileNotFoundError:
-        return False
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(PROBE_SECONDS)
-        try:
-            probe.connect(str(path))
-        except ConnectionRefusedError:
-            return False
-    return True
 
 
 class _UnixConnection(HttpConnection):

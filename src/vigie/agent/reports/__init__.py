@@ -1,0 +1,1 @@
+"""What programs on this node report about themselves with `vigie.report`."""

@@ -87,7 +87,7 @@ def test_nodes_are_up_but_for_the_one_that_is_lost(still: Demo) -> None:
     states = {node["name"]: node["state"] for node in still.get("api/nodes")["nodes"]}
     assert [name for name, state in states.items() if state != "up"] == ["gpu14"]
     assert states["gpu14"] == "lost"
-    assert still.value("count(up == 1)") == 15
+    assert still.value('count(up{job="node"} == 1)') == 15
     assert not still.query('up{instance="gpu14"} == 1', time=NOW_S)
 
 

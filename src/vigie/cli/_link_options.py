@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from vigie.agent.exporters.catalog import parse_exporters
 from vigie.agent.exporters.relay import Relay
+from vigie.agent.gpu_processes import gpu_memory_of_processes
 from vigie.agent.link.buffer import LinkBuffer
 from vigie.agent.link.client import LinkClient, ServerPeer
 from vigie.agent.link.commands import CommandRunner
 from vigie.agent.link.credentials import LinkCredentials, credentials_directory
 from vigie.agent.link.hello import NodeDescription, describe_node
 from vigie.agent.link.metrics import LinkTable
+from vigie.agent.source_reader import SourceReader
 from vigie.cli.settings import flags
 from vigie.common.config import ConfigError
 from vigie.common.endpoint import Secret, TlsOptions
@@ -47,13 +50,17 @@ def parts(
     return links, LinkTable(links)
 
 
-def relay(settings: flags.Settings, links: Sequence[LinkClient]) -> Relay | None:
+def relay(
+    settings: flags.Settings, links: Sequence[LinkClient], readings: Sequence[SourceReader]
+) -> Relay | None:
     """Return what sends to the servers what other exporters of this node say, if that is wanted."""
     values = settings.section("exporters")
+    if not values["relay"]:
+        return None
     # On its own exporter ports an agent would only find itself.
     own_ports = settings["exporter_ports"]
     found = [exporter for exporter in parse_exporters(values["look_for"]) if exporter.port not in own_ports]
-    return Relay(found, links) if values["relay"] else None
+    return Relay(found, links, memory=partial(gpu_memory_of_processes, readings))
 
 
 def _for_each(servers: Sequence[str], given: Sequence[str], key: str) -> list[str]:

@@ -110,7 +110,7 @@ def _build_config(settings: Settings, collector: Collector, join_token: str) -> 
 
         handlers = {**gpus.handlers(), **(tracing.handlers() if tracing else {})}
         found, link_table = _link_options.parts(settings, node, join_token, handlers)
-        links, relay = found, _link_options.relay(settings, found)
+        links, relay = found, _link_options.relay(settings, found, collector.readers)
         tables.append(link_table)
     token = _token(settings)
     return agent.AgentConfig(

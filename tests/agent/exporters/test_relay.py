@@ -156,10 +156,13 @@ def test_answer_that_never_ends_is_cut_short() -> None:
 
 
 def test_exporters_are_named_with_a_port() -> None:
-    assert parse_exporters(["triton=8002"]) == [Exporter("triton", 8002, "nv_")]
+    assert parse_exporters(["triton=8002"]) == [Exporter("triton", 8002, "nv_", serves=True)]
     for bad in ("triton", "triton=0", "triton=x", "mine=9100", "triton=99999"):
         with pytest.raises(ValueError, match="NAME=PORT"):
             parse_exporters([bad])
+    assert [one.port for one in parse_exporters(["vllm=8000", "vllm=8001"])] == [8000, 8001]
+    with pytest.raises(ValueError, match="twice"):
+        parse_exporters(["cadvisor=8080", "cadvisor=8081"])
     assert is_exporter(
         parse_exporters(["dcgm-exporter=9400"])[0], '# TYPE x\nDCGM_FI_DEV_GPU_TEMP{gpu="0"} 30\n'
     )

@@ -1,4 +1,4 @@
-"""GET /metrics from a local port, with a deadline and a size limit."""
+"""GET metrics from a local port, with a deadline and a size limit."""
 
 from __future__ import annotations
 
@@ -8,30 +8,28 @@ MAX_BYTES = 16 << 20
 MAX_HEAD_BYTES = 64 << 10
 HOST = "127.0.0.1"
 # HTTP/1.0: the response ends with the connection and is never chunked.
-REQUEST = (
-    "GET /metrics HTTP/1.0\r\nHost: {}:{}\r\nAccept: text/plain;version=0.0.4\r\nUser-Agent: vigie\r\n\r\n"
-)
+REQUEST = "GET {} HTTP/1.0\r\nHost: {}:{}\r\nAccept: text/plain;version=0.0.4\r\nUser-Agent: vigie\r\n\r\n"
 
 
 class ExporterUnreachableError(Exception):
     """No response, or not metrics; the message says which."""
 
 
-async def fetch(port: int, seconds: float) -> str:
+async def fetch(port: int, seconds: float, path: str = "/metrics") -> str:
     """Return the exposition, or raise ExporterUnreachableError."""
     try:
         async with asyncio.timeout(seconds):
-            return _parse_response(await _exchange(port))
+            return _parse_response(await _exchange(port, path))
     except TimeoutError:
         raise ExporterUnreachableError(f"timed out after {seconds:g}s") from None
     except OSError as error:
         raise ExporterUnreachableError(error.strerror or str(error)) from None
 
 
-async def _exchange(port: int) -> bytes:
+async def _exchange(port: int, path: str) -> bytes:
     reader, writer = await asyncio.open_connection(HOST, port)
     try:
-        writer.write(REQUEST.format(HOST, port).encode())
+        writer.write(REQUEST.format(path, HOST, port).encode())
         answer = bytearray()
         while chunk := await reader.read(1 << 16):
             answer += chunk

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from vigie.model import Table
 from vigie.model.nan import NAN
@@ -16,10 +17,13 @@ HELP = "No description."
 
 
 class RelayedExposition:
-    """The series of one exporter, after the relay's own."""
+    """The series of one exporter, after the relay's own, with the same labels added to all."""
 
-    def __init__(self, source: str, before: Sequence[Series]) -> None:
-        self._source, self._own_series = source, tuple(before)
+    def __init__(
+        self, source: str, before: Sequence[Series], added: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self._source, self._added = source, added
+        self._own_series = self._add_labels(before)
         self._texts: tuple[str, ...] = ()
         self._order: tuple[int, ...] = ()
         self._version = 0
@@ -49,7 +53,15 @@ class RelayedExposition:
             raise ValueError(f"{str(error).partition(':')[0]}: invalid exposition") from None
         samples = [sample for family in families.values() for sample in family.samples(HELP)]
         self._order = tuple(int(place or 0) for _, _, place in samples)
-        self._table = self._next_table([(metric, labels) for metric, labels, _ in samples])
+        self._table = self._next_table(self._add_labels([(metric, labels) for metric, labels, _ in samples]))
+
+    def _add_labels(self, series: Sequence[Series]) -> tuple[Series, ...]:
+        """Add the labels that a series does not have itself."""
+        labelled = []
+        for metric, labels in series:
+            more = {name: value for name, value in self._added.items() if name not in metric.labels}
+            labelled.append((metric._replace(labels=(*metric.labels, *more)), (*labels, *more.values())))
+        return tuple(labelled) if self._added else tuple(series)
 
     def _next_table(self, series: Sequence[Series]) -> Table:
         self._version += 1

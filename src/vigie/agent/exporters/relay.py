@@ -13,8 +13,11 @@ from collections.abc import Callable, Sequence
 from vigie.agent.exporters.catalog import Exporter, is_exporter
 from vigie.agent.exporters.client import ExporterUnreachableError, fetch
 from vigie.agent.exporters.parser import RelayedExposition
+from vigie.agent.exporters.server_processes import find_server_gpus
+from vigie.agent.gpu_processes import GpuMemory
 from vigie.common.change_logger import ChangeLogger
-from vigie.model import Frame, Table, gauge
+from vigie.model import Frame, Table
+from vigie.wire.agent_series import EXPORTER_METRICS, INFERENCE_SERVER, PORT
 from vigie.wire.messages import RELAYED_PREFIX
 
 log = logging.getLogger(__name__)
@@ -23,11 +26,7 @@ PROBE_SECONDS = 60.0  # between two probes of a closed port
 OTHER_PROGRAM_SECONDS = 600.0  # between two probes of a port with another program
 DEADLINE = 5.0
 MAX_FAILURES = 30  # consecutive
-REPORT = (
-    gauge("up", "1 if the exporter could be read, 0 otherwise."),
-    gauge("scrape_duration_seconds", "Duration of reading the exporter."),
-    gauge("scrape_samples_scraped", "Samples read from the exporter."),
-)
+GPU_SECONDS = 60.0  # between two lookups of a server's processes
 Part = tuple[Table, tuple[float, ...]]
 
 
@@ -39,8 +38,9 @@ class Relay:
         wanted: Sequence[Exporter],
         consumers: Sequence[Callable[[Frame], None]],
         clock: Callable[[], float] = time.monotonic,
+        memory: Callable[[], GpuMemory] = dict,
     ) -> None:
-        self._ports = [_ExporterPort(exporter, clock) for exporter in wanted]
+        self._ports = [_ExporterPort(exporter, clock, memory) for exporter in wanted]
         self._consumers = consumers
         self._reading: asyncio.Task[None] | None = None
 
@@ -56,7 +56,7 @@ class Relay:
 
     async def _read(self, time_ms: int) -> None:
         found = await asyncio.gather(*(place.read() for place in self._ports))
-        parts = tuple(part for part in found if part is not None)
+        parts = tuple(part for parts in found for part in parts)
         if parts:
             for consumer in self._consumers:
                 consumer(Frame(time_ms, parts))
@@ -65,22 +65,41 @@ class Relay:
 class _ExporterPort:
     """A port that may have an exporter."""
 
-    def __init__(self, exporter: Exporter, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, exporter: Exporter, clock: Callable[[], float], memory: Callable[[], GpuMemory]
+    ) -> None:
         self._exporter, self._clock = exporter, clock
+        source = RELAYED_PREFIX + exporter.name
+        added = {PORT: str(exporter.port)} if exporter.serves else {}
+        self._gpus = _ServerGpus(f"{source}:{exporter.port}:gpus", exporter.port, clock, memory)
         self._exposition = RelayedExposition(
-            RELAYED_PREFIX + exporter.name, [(metric, ()) for metric in REPORT]
+            f"{source}:{exporter.port}" if exporter.serves else source,
+            [(metric, ()) for metric in EXPORTER_METRICS],
+            added,
         )
         self._found = False
         self._next_probe = float("-inf")
         self._failures = 0
         self._log_change = ChangeLogger(f"{exporter.name} on port {exporter.port}")
 
-    async def read(self) -> Part | None:
+    async def read(self) -> list[Part]:
+        """Return the exporter's table and that of its GPUs, or nothing without an exporter."""
+        found_before = self._found
+        part = await self._read()
+        if part is None:
+            return []
+        if not self._exporter.serves:
+            return [part]
+        if self._found:
+            return [part, await self._gpus.read()]
+        return [part, self._gpus.forget()] if found_before else [part]
+
+    async def _read(self) -> Part | None:
         begun = self._clock()
         if not self._found and begun < self._next_probe:
             return None
         try:
-            text = await fetch(self._exporter.port, DEADLINE)
+            text = await fetch(self._exporter.port, DEADLINE, self._exporter.path)
             if not is_exporter(self._exporter, text):
                 return self._ignore_other()
             # In a thread: parsing a large exposition takes time.
@@ -92,7 +111,7 @@ class _ExporterPort:
 
     def _record_success(self, count: int) -> None:
         if not self._found:
-            name, port, _ = self._exporter
+            name, port = self._exporter.name, self._exporter.port
             log.info("found %s on port %d: relaying %d samples", name, port, count)
         self._found, self._failures = True, 0
         self._log_change("")
@@ -116,3 +135,30 @@ class _ExporterPort:
         """Return an empty table, which ends all series."""
         self._found, self._failures = False, 0
         return Table(self._exposition.clear().source, 0, ()), ()
+
+
+class _ServerGpus:
+    """The GPUs of one inference server, looked up once a minute."""
+
+    def __init__(
+        self, source: str, port: int, clock: Callable[[], float], memory: Callable[[], GpuMemory]
+    ) -> None:
+        self._port, self._clock, self._memory = port, clock, memory
+        self._table = Table(source, 0, ())
+        self._again = float("-inf")
+
+    async def read(self) -> Part:
+        """Return one series per GPU, or one without a GPU if it is unknown."""
+        if self._clock() >= self._again:
+            self._again = self._clock() + GPU_SECONDS
+            found = await asyncio.to_thread(find_server_gpus, self._port, self._memory)
+            series = tuple((INFERENCE_SERVER, (str(self._port), *each)) for each in found)
+            if series != self._table.series:
+                self._table = self._table._replace(version=self._table.version + 1, series=series)
+        return self._table, (1.0,) * len(self._table.series)
+
+    def forget(self) -> Part:
+        """Return an empty table, which ends all series."""
+        self._table = self._table._replace(version=self._table.version + 1, series=())
+        self._again = float("-inf")
+        return self._table, ()

@@ -31,7 +31,7 @@ def job_of(source: str) -> str:
     """Return the job of a table by its source, or raise Malformed."""
     if not source.startswith(RELAYED_PREFIX):
         return JOB
-    job = source[len(RELAYED_PREFIX) :]
+    job = source[len(RELAYED_PREFIX) :].partition(":")[0]  # the port follows where there may be several
     if job == JOB or not EXPORTER.fullmatch(job):
         raise MalformedMessageError(f"{source[:80]!r} names no exporter")
     return job

@@ -16,6 +16,7 @@ from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.cluster.nodes import NodeStore
 from vigie.server.ingest.link_session import HERE
+from vigie.server.ingest.link_tables import job_of
 from vigie.server.staleness.activity import ActivityLog
 from vigie.simulation.cluster.bindings import build_bindings
 from vigie.simulation.cluster.events import build_events
@@ -51,7 +52,8 @@ def write_history(
             tell(done)
             labels = {"instance": node.machine.name, "job": "node"}
             for stretch in node.build_periods(times):
-                store.load(labels, stretch.table, stretch.times, stretch.values)
+                of_table = {**labels, "job": job_of(stretch.table.source)}
+                store.load(of_table, stretch.table, stretch.times, stretch.values)
                 series += len(stretch.table.series)
             here = node.is_up(times)
             links += np.isin(times, here)

@@ -19,9 +19,11 @@ from vigie.simulation.cluster.metrics.columns import Column, CounterColumns, fin
 from vigie.simulation.cluster.metrics.fabric import fabric_columns
 from vigie.simulation.cluster.metrics.gpu import gpu_columns
 from vigie.simulation.cluster.metrics.host import host_columns
+from vigie.simulation.cluster.metrics.inference import inference_columns
 from vigie.simulation.cluster.metrics.kernel import kernel_columns
+from vigie.simulation.cluster.metrics.reports import report_columns
 from vigie.simulation.cluster.metrics.slurm import Scheduler
-from vigie.simulation.cluster.metrics.workload import container_columns, genv_columns, triton_columns
+from vigie.simulation.cluster.metrics.workload import container_columns, genv_columns
 from vigie.simulation.cluster.noise import Times
 from vigie.simulation.cluster.scenario import Scenario
 
@@ -82,7 +84,8 @@ class SimulatedNode:
         yield from fabric_columns(scenario, machine, state, times)
         yield from gpu_columns(scenario, machine, readings, times)
         yield from container_columns(scenario, machine, times)
-        yield from triton_columns(scenario, machine, times)
+        yield from report_columns(scenario, machine, times)
+        yield from inference_columns(scenario, machine, times)
         yield from genv_columns(scenario, machine, readings, times)
         if self._head:
             yield from Scheduler(scenario, times).columns()
@@ -98,5 +101,5 @@ class SimulatedNode:
 
 
 def _source(column: Column) -> str:
-    """Return the table of a series, by the first word of its name."""
-    return column.name.partition("_")[0].lower()
+    """Return the table of a series, by default the first word of its name."""
+    return column.source or column.name.partition("_")[0].lower()

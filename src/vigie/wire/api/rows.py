@@ -239,6 +239,10 @@ class RankRow(Struct, frozen=True):
     cpu: float | None
     oddness: float
     odd: list[str]
+    loss: float | None = None  # this and the next three as the job itself reports
+    step_seconds: float | None = None
+    samples_per_second: float | None = None
+    mfu: float | None = None
 
 
 class FreeGpus(Struct, frozen=True):

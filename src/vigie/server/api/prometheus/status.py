@@ -37,13 +37,12 @@ from vigie.server.metrics import ServerMetrics
 from vigie.server.query_executor import QueryWork, Work
 from vigie.server.scrape import appender
 from vigie.sinks import remote_write
-from vigie.sources import _genv, _triton
 from vigie.sources.core.registry import load_builtin
-from vigie.wire import agent_series
+from vigie.wire import agent_series, llm_series, triton_series
 
 # What is declared elsewhere than by a source; a later one goes before an earlier one.
 MORE_METRICS: tuple[tuple[Metric, ...], ...] = (
-    _genv.METRICS, _triton.METRICS, remote_write.METRICS,
+    triton_series.METRICS, llm_series.METRICS, remote_write.METRICS,
     agent_series.METRICS,
     process_metrics.METRICS, metrics.METRICS, metrics.QUEUE_METRICS, request_log.METRICS,
     metrics.AUTH_METRICS, metrics.LINK_METRICS, metrics.SCRAPE_METRICS, appender.METRICS,

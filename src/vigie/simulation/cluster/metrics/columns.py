@@ -11,9 +11,8 @@ import numpy as np
 from vigie.agent import metrics
 from vigie.model import ABSENT, Metric
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.sources import _genv, _triton
 from vigie.sources.core.registry import find_sources
-from vigie.wire import agent_series
+from vigie.wire import agent_series, llm_series, triton_series
 
 WHOLE = ("_bytes_total", "_packets_total", "_completed_total")  # events, not time
 
@@ -27,6 +26,7 @@ class Column(NamedTuple):
     rate: bool = False
     start: float = 0.0  # initial value of a counter
     there: Numbers | None = None  # 0 where absent
+    source: str = ""  # table; by default the first word of the name
 
 
 def gauge(name: str, values: Numbers, *labels: str) -> Column:
@@ -45,10 +45,11 @@ class UndeclaredMetricError(Exception):
 @cache
 def _declared_metrics() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
     others: tuple[tuple[Metric, ...], ...] = (
-        _genv.METRICS,
-        _triton.METRICS,
+        triton_series.METRICS,
+        llm_series.METRICS,
     )
     others += (metrics.METRICS, agent_series.METRICS)
+    others += (tuple(metric._replace(labels=("port",)) for metric in agent_series.EXPORTER_METRICS),)
     every = [metric for source in find_sources() for metric in source.metrics]
     every += [metric for metrics in others for metric in metrics]
     plain = {metric.name: metric for metric in every if "*" not in metric.name}

@@ -1,4 +1,4 @@
-"""Containers, inference servers and genv environments of a node, as their exporters would expose them."""
+"""Containers and genv environments of a node, as their exporters would expose them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from hashlib import sha256
 
 import numpy as np
 
-from vigie.simulation.cluster.activity import compute_requests
 from vigie.simulation.cluster.device_names import build_pid
 from vigie.simulation.cluster.gpu_physics import GpuReadings
 from vigie.simulation.cluster.machines import GIB, MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
-from vigie.simulation.cluster.noise import Numbers, Times
+from vigie.simulation.cluster.noise import Times
 from vigie.simulation.cluster.scenario import Scenario
-from vigie.simulation.cluster.workloads import ENVIRONMENTS, INFERENCE, SimulatedEnvironment, SimulatedJob
-
-MODELS = (("chat-13b", "1", 0.7), ("embed-large", "2", 0.3))  # with their share of requests
-MAX_REQUESTS = 420.0  # per second
-MODEL_MS = 9.0  # compute time of one request without contention
+from vigie.simulation.cluster.workloads import ENVIRONMENTS, SimulatedEnvironment, SimulatedJob
 
 
 def container_columns(scenario: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
@@ -59,33 +54,6 @@ def _container(scenario: Scenario, job: SimulatedJob, machine: MachineSpec, time
         yield rate(f"container_{name}", one * 0, *which)
     for name in ("cpu", "io"):
         yield rate(f"container_pressure_{name}_waiting_seconds_total", one * 0.003, *which)
-
-
-def triton_columns(scenario: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
-    """Yield the metrics of the inference servers on a node."""
-    for job in scenario.jobs_on(machine.name):
-        if job.behaviour == INFERENCE:
-            load = compute_requests(scenario, job, times)
-            for model, version, share in MODELS:
-                yield from _model((model, version), load * MAX_REQUESTS * share, load)
-
-
-def _model(model: tuple[str, str], asked: Numbers, load: Numbers) -> Iterator[Column]:
-    batch = 1 + 6 * load
-    waited = MODEL_MS * np.clip(load, 0, 0.9) ** 2 / (1 - np.clip(load, 0, 0.9))
-    yield rate("nv_inference_request_success", asked, *model)
-    yield rate("nv_inference_request_failure", asked * 2e-4, *model, "BACKEND")
-    yield rate("nv_inference_count", asked, *model)
-    yield rate("nv_inference_exec_count", asked / batch, *model)
-    for name, milliseconds in (
-        ("request", waited + MODEL_MS + 1.2),
-        ("queue", waited),
-        ("compute_input", np.full(len(asked), 0.4)),
-        ("compute_infer", np.full(len(asked), MODEL_MS)),
-        ("compute_output", np.full(len(asked), 0.3)),
-    ):
-        yield rate(f"nv_inference_{name}_duration_us", asked * milliseconds * 1000, *model)
-    yield gauge("nv_inference_pending_request_count", np.round(asked * waited / 1000), *model)
 
 
 def genv_columns(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.dashboards.asking import panels
 from vigie.dashboards import all_dashboards
 from vigie.model.dashboard import KINDS, UNITS, Dashboard, Panel, PanelQuery, Section, Threshold, Variable
-from vigie.publishing.bundle import HOME
+from vigie.publishing.options import PublishOptions
 from vigie.views.grafana.dashboards import DefaultDashboard, build_dashboard, uid
 from vigie.views.grafana.data_links import WAYS
 from vigie.views.grafana.field_config import UNITS as GRAFANA_UNITS
@@ -53,7 +54,7 @@ def test_names_are_unique_and_fit_grafana() -> None:
     assert all(len(uid(board)) <= 40 for board in boards)
     titles = [build_dashboard(board, ASKS)["title"] for board in boards]
     assert sorted({title for title in titles if titles.count(title) > 1}) == []
-    assert HOME in {board.slug for board in boards}
+    assert PublishOptions(Path(), "").home in {board.slug for board in boards}
 
 
 @BOARDS

@@ -21,6 +21,18 @@ def test_job_shows_its_ladder_and_its_oddest_rank_first(site: Watched) -> None:
     expect(first.locator("td.odd", has_text="1.09 GHz")).to_be_visible()
 
 
+def test_job_that_reports_its_training_shows_it_rank_by_rank_and_as_charts(site: Watched) -> None:
+    page = site.go("job/4211")
+    for head in ("Loss", "Step time", "Samples/s", "MFU"):
+        expect(page.locator(".ranks th", has_text=head)).to_be_visible()
+    rank = page.locator(".ranks tbody tr").first
+    expect(rank.locator("td").nth(11)).to_have_text(re.compile(r"1[45](\.\d)? s"))  # 8 s at 1095 of 1980 MHz
+    expect(page.get_by_role("heading", name="Loss", exact=True)).to_be_visible()
+    site.go("job/4227")  # an inference job trains nothing
+    expect(page.locator(".ranks th", has_text="CPU")).to_be_visible()
+    expect(page.locator(".ranks th", has_text="Loss")).to_have_count(0)
+
+
 def test_receipt_of_a_job_tells_what_it_held_what_of_it_was_used_and_its_energy(site: Watched) -> None:
     page = site.go("job/4211")
     page.get_by_role("tab", name="Receipt").click()

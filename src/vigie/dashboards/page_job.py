@@ -15,6 +15,17 @@ _SENT = rate("node_infiniband_port_data_transmitted_bytes_total", OF_AGENTS)
 _READ = rate("node_disk_read_bytes_total", f"{OF_AGENTS}, {A_DISK}")
 _LEFT = f"node_memory_MemAvailable_bytes{{{OF_AGENTS}}} / node_memory_MemTotal_bytes{{{OF_AGENTS}}}"
 
+_REPORTS = "a job that calls vigie.report"
+
+
+def _reported(title: str, why: str, measure: str, unit: str) -> Panel:
+    """Return the chart of what ranks report, by the job that they name or else by the GPU they are on."""
+    series = f'vigie_report_value{{measure="{measure}", job_id'
+    named = f'{series}=~"$job"}} {_HOST}'
+    unnamed = f'{series}=""}} {_GPU}'
+    return Panel(title, why, (PanelQuery(f"{named} or {unnamed}", NAME),), unit, "band", needs=_REPORTS)
+
+
 _CHARTS = (
     Panel(
         "SM and tensor activity",
@@ -81,9 +92,23 @@ _CHARTS = (
         "bytes/s",
         "band",
     ),
+    _reported("Loss", "It should sink: one that climbs or jumps has diverged.", "loss", ""),
+    _reported(
+        "Step time",
+        "Ranks wait for the slowest, so a step that takes longer costs all of them.",
+        "step_seconds",
+        "seconds",
+    ),
 )
 
 _MORE = (
+    _reported("Samples per second", "The rate of training, by rank.", "samples_per_second", "count"),
+    _reported(
+        "Model FLOPs utilization",
+        "The share of the hardware's peak that the model uses: what is lost is waiting or overhead.",
+        "mfu",
+        "ratio",
+    ),
     build_share_panel(
         "GPU busy",
         "A kernel ran, no more. 100% busy without SM activity is not useful.",

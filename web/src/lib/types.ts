@@ -534,6 +534,10 @@ export interface RankRow {
   cpu: number | null;
   oddness: number;
   odd: string[];
+  loss: number | null;
+  step_seconds: number | null;
+  samples_per_second: number | null;
+  mfu: number | null;
 }
 
 /** One process of a session. */

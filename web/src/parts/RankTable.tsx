@@ -5,7 +5,8 @@ import { formatValue } from "../lib/units";
 import { link, path } from "../lib/url";
 
 const MEASURES = ["sm", "tensor", "memory", "power", "clock", "nvlink", "infiniband", "cpu"] as const;
-type Measure = (typeof MEASURES)[number];
+const REPORTED = ["loss", "step_seconds", "samples_per_second", "mfu"] as const; // by the job itself
+type Measure = (typeof MEASURES)[number] | (typeof REPORTED)[number];
 
 const FIRST_ROWS = 12; // rows before "show all"
 const FORMS: Record<Measure, { label: string; unit: string }> = {
@@ -17,6 +18,10 @@ const FORMS: Record<Measure, { label: string; unit: string }> = {
   nvlink: { label: "NVLink", unit: "bytes/s" },
   infiniband: { label: "InfiniBand", unit: "bytes/s" },
   cpu: { label: "CPU", unit: "ratio" },
+  loss: { label: "Loss", unit: "" },
+  step_seconds: { label: "Step time", unit: "seconds" },
+  samples_per_second: { label: "Samples/s", unit: "count" },
+  mfu: { label: "MFU", unit: "ratio" },
 };
 type Medians = Record<string, number | null>;
 
@@ -24,6 +29,8 @@ export function RankTable({ ranks, medians }: { ranks: RankRow[]; medians: Media
   const [all, setAll] = useState(false);
   const sorted = [...ranks].sort((a, b) => b.oddness - a.oddness || a.rank - b.rank);
   const shown = all ? sorted : sorted.slice(0, FIRST_ROWS);
+  const reported = REPORTED.filter((measure) => (medians[measure] ?? null) !== null);
+  const measures = [...MEASURES, ...reported];
   return (
     <>
       <div class="scroll">
@@ -32,7 +39,7 @@ export function RankTable({ ranks, medians }: { ranks: RankRow[]; medians: Media
             <tr>
               <th class="right">Rank</th>
               <th>GPU</th>
-              {MEASURES.map((measure) => (
+              {measures.map((measure) => (
                 <th key={measure} class="right">
                   {FORMS[measure].label}
                 </th>
@@ -41,9 +48,9 @@ export function RankTable({ ranks, medians }: { ranks: RankRow[]; medians: Media
           </thead>
           <tbody>
             {shown.map((rank) => (
-              <Row key={`${rank.node}:${rank.gpu}`} rank={rank} medians={medians} />
+              <Row key={`${rank.node}:${rank.gpu}`} rank={rank} measures={measures} medians={medians} />
             ))}
-            <MedianRow medians={medians} />
+            <MedianRow measures={measures} medians={medians} />
           </tbody>
         </table>
       </div>
@@ -56,7 +63,7 @@ export function RankTable({ ranks, medians }: { ranks: RankRow[]; medians: Media
   );
 }
 
-function Row({ rank, medians }: { rank: RankRow; medians: Medians }) {
+function Row({ rank, measures, medians }: { rank: RankRow; measures: Measure[]; medians: Medians }) {
   return (
     <tr>
       <td class="right">{rank.rank ?? "–"}</td>
@@ -65,7 +72,7 @@ function Row({ rank, medians }: { rank: RankRow; medians: Medians }) {
           {rank.node}:{rank.gpu}
         </a>
       </td>
-      {MEASURES.map((measure) => (
+      {measures.map((measure) => (
         <Value key={measure} rank={rank} measure={measure} median={medians[measure] ?? null} />
       ))}
     </tr>
@@ -96,12 +103,12 @@ function distance(value: number, median: number | null): number {
   return whole === 0 ? 0 : Math.min(1, (2 * Math.abs(value - median)) / whole);
 }
 
-function MedianRow({ medians }: { medians: Medians }) {
+function MedianRow({ measures, medians }: { measures: Measure[]; medians: Medians }) {
   return (
     <tr class="median">
       <td />
       <td>median of the job</td>
-      {MEASURES.map((measure) => (
+      {measures.map((measure) => (
         <td key={measure} class="right">
           {formatValue(medians[measure] ?? null, FORMS[measure].unit)}
         </td>

@@ -18,6 +18,7 @@ from vigie.server.pages.job_efficiency import (
     sample_times,
 )
 from vigie.server.pages.job_ranks import build_ranks, rank_queries
+from vigie.server.pages.job_reports import rank_reports
 from vigie.server.pages.queries import nodes_matcher
 from vigie.server.pages.query_batch import BatchResult
 from vigie.server.pages.rows import JobRows
@@ -74,7 +75,8 @@ async def build_job_page(
         life = await snapshots.runner.run({**ladder_queries(job.nodes), **receipt_queries(job.nodes)}, span)
     rows = JobRows(then, redactor)
     ladder = rows.build_ladder(job) if state != WAITING else JobLadder()
-    ranks, medians = build_ranks(then, places, more) if state != WAITING else ([], {})
+    reports = rank_reports(more, job, places) if redactor.owns(job) else {}
+    ranks, medians = build_ranks(then, places, more, reports) if state != WAITING else ([], {})
     incidents = IncidentRows(snapshot, redactor).all(lambda incident: job.id in incident.jobs)
     return JobPage(
         at_ms=snapshot.at_ms,

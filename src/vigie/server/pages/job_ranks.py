@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import median
+from types import MappingProxyType
 
+from vigie.server.pages.job_reports import MEASURES, RankReport, report_queries
 from vigie.server.pages.queries import nodes_matcher
 from vigie.server.pages.query_batch import BatchQuery, BatchResult
 from vigie.server.pages.snapshot import Place, Snapshot
 from vigie.wire.api.rows import RankRow
 
-FIELDS = ("sm", "tensor", "memory", "power", "clock", "nvlink", "infiniband", "cpu")
+FIELDS = ("sm", "tensor", "memory", "power", "clock", "nvlink", "infiniband", "cpu", *MEASURES)
 SPREAD = 1.4826  # times the middle distance from the middle is a standard deviation
 ODD = 3.5  # standard deviations
 MIN_DISTANCE = 0.1  # of the middle: what differs by less is not odd, however alike the others are
@@ -27,15 +29,21 @@ def rank_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
     return {
         "nvlink": BatchQuery(f"avg_over_time(({link})[5m:15s])"),
         "infiniband": BatchQuery(f"{ports} + {received}", ("instance",)),
+        **report_queries(nodes),
     }
 
 
 def build_ranks(
-    snapshot: Snapshot, places: Sequence[Place], more: BatchResult
+    snapshot: Snapshot,
+    places: Sequence[Place],
+    more: BatchResult,
+    reports: Mapping[Place, RankReport] = MappingProxyType({}),
 ) -> tuple[list[RankRow], dict[str, float | None]]:
     """Return a row for each rank, the oddest first, and the middle of each field."""
     nvlink, infiniband = more.numbers("nvlink"), more.numbers("infiniband")
-    measures = [_measure(snapshot, place, nvlink, infiniband) for place in places]
+    measures = [
+        {**_measure(snapshot, place, nvlink, infiniband), **_reported(reports.get(place))} for place in places
+    ]
     medians = {field: _median([row[field] for row in measures]) for field in FIELDS}
     spreads = {field: _spread([row[field] for row in measures], medians[field]) for field in FIELDS}
     rows = []
@@ -43,9 +51,15 @@ def build_ranks(
         far = {field: _distance(row[field], medians[field], spreads[field]) for field in FIELDS}
         oddness = round(max(far.values(), default=0.0), 2)
         odd = [field for field, distance in far.items() if distance >= ODD]
-        rows.append(RankRow(rank, node, gpu, **row, oddness=oddness, odd=odd))
+        told = reports.get((node, gpu), RankReport({})).rank
+        own = rank if told is None else told
+        rows.append(RankRow(own, node, gpu, **row, oddness=oddness, odd=odd))
     rows.sort(key=lambda row: (-row.oddness, row.rank))
     return rows, medians
+
+
+def _reported(report: RankReport | None) -> dict[str, float | None]:
+    return {measure: report.values.get(measure) if report else None for measure in MEASURES}
 
 
 def _measure(

@@ -39,6 +39,7 @@ LABELS = {
     "eid": "environment",
     "environment": "environment",
     "cgroup": "cgroup",
+    "measure": "measure",
     "container": "container",
     "pod": "pod",
 }
@@ -90,6 +91,10 @@ class Redactor:
     def job_id(self, job: JobRecord) -> str:
         """Return the name under which the caller knows a job."""
         return str(self.job(job)["id"])
+
+    def owns(self, job: JobRecord) -> bool:
+        """Tell whether a job is the caller's, or nobody's names are hidden."""
+        return self._mask is None or self._mask.owns(job.user, job.id)
 
     def binding(self, kept: StoredBinding) -> dict[str, Any]:
         return self._mask.binding(kept.json) if self._mask else kept.json

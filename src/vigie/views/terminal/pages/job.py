@@ -22,27 +22,23 @@ STEPS = (
     TableColumn("lost GPU-hours", right=True),
     TableColumn("reason", least=12, rank=1),
 )
-UNITS = {
-    "sm": "ratio",
-    "tensor": "ratio",
-    "memory": "ratio",
-    "power": "watts",
-    "clock": "hertz",
-    "nvlink": "bytes/s",
-    "infiniband": "bytes/s",
-    "cpu": "ratio",
-}
-RANKS = (
-    TableColumn(""),
-    TableColumn("rank", right=True),
-    TableColumn("gpu"),
-    TableColumn("SM", right=True),
-    *(TableColumn(name, right=True, rank=1) for name in ("tensor", "memory", "power", "clock")),
-    TableColumn("NVLink", right=True, rank=3),
-    TableColumn("IB", right=True, rank=2),
-    TableColumn("CPU", right=True, rank=2),
-    TableColumn("odd", least=8),
+MEASURED = (
+    ("sm", "SM", "ratio", 0),
+    ("tensor", "tensor", "ratio", 1),
+    ("memory", "memory", "ratio", 1),
+    ("power", "power", "watts", 1),
+    ("clock", "clock", "hertz", 1),
+    ("nvlink", "NVLink", "bytes/s", 3),
+    ("infiniband", "IB", "bytes/s", 2),
+    ("cpu", "CPU", "ratio", 2),
 )
+REPORTED = (  # by the job itself; shown only if it does
+    ("loss", "loss", "count", 2),
+    ("step_seconds", "step", "seconds", 1),
+    ("samples_per_second", "samples/s", "count", 3),
+    ("mfu", "MFU", "ratio", 2),
+)
+UNITS = {name: unit for name, _, unit, _ in (*MEASURED, *REPORTED)}
 
 
 def build_page(page: JobPage, _: Measure, matches: Matches, max_width: int) -> TerminalPage:
@@ -95,10 +91,11 @@ def _step_rows(steps: list[LadderStep], max_width: int) -> list[PageRow]:
 
 
 def _rank_rows(ranks: list[RankRow], medians: Mapping[str, float | None], max_width: int) -> list[PageRow]:
+    shown = [*MEASURED, *(row for row in REPORTED if medians.get(row[0]) is not None)]
     entries = []
     for rank in ranks:
-        values = {name: format_measure(getattr(rank, name), unit) for name, unit in UNITS.items()}
-        odd = [name for name in rank.odd if name in UNITS]
+        values = {name: format_measure(getattr(rank, name), UNITS[name]) for name, *_ in shown}
+        odd = [name for name in rank.odd if name in values]
         cells = ["!" if odd else " ", str(rank.rank), _place(rank), *values.values(), ", ".join(odd) or "-"]
         note = "  ".join(
             f"{name} {values[name]}, the job's median {format_measure(medians.get(name), UNITS[name])}"
@@ -106,7 +103,14 @@ def _rank_rows(ranks: list[RankRow], medians: Mapping[str, float | None], max_wi
         )
         link = build_link("gpu", rank.node, rank.gpu)
         entries.append(PageEntry(cells, f"rank:{rank.rank}:{_place(rank)}", link, note, WARNING))
-    return [section_row("Ranks", "the oddest first"), *table(RANKS, entries, max_width)] if entries else []
+    columns = (
+        TableColumn(""),
+        TableColumn("rank", right=True),
+        TableColumn("gpu"),
+        *(TableColumn(head, right=True, rank=order) for _, head, _, order in shown),
+        TableColumn("odd", least=8),
+    )
+    return [section_row("Ranks", "the oddest first"), *table(columns, entries, max_width)] if entries else []
 
 
 def _place(rank: RankRow) -> str:

@@ -30,8 +30,10 @@ LISTED = {
     "infiniband",
     "containers",
     "triton",
+    "llm",
     "slurm",
     "environments",
+    "overview",
     "jobs",
     "itself",
 }

@@ -22,6 +22,7 @@ COMMANDS = {
     "trace": "Trace jobs across ranks, take stacks",
     "dyno": "Run dynolog's command line",
     "query": "Run a PromQL query",
+    "monitor": "Monitor genv environments",
     "publish": "Write Prometheus and Grafana files",
     "users": "Manage accounts and tokens",
     "store": "Verify or back up a data directory",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from vigie.cli import _argument_types, _server_client
 from vigie.common.endpoint import TlsOptions
+from vigie.dashboards import all_dashboards
 from vigie.publishing.options import FILE, HTTP, PROMETHEUS, SERVER, PublishOptions
 from vigie.publishing.publisher import Publisher, PublishTarget
 
@@ -79,6 +80,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="scrape interval (default: 15)",
     )
+    parser.add_argument(
+        "--home",
+        choices=[board.slug for board in all_dashboards() if board.listed],
+        default=defaults.home,
+        metavar="DASHBOARD",
+        help="dashboard that Grafana opens with, such as overview for genv (default: %(default)s)",
+    )
     parser.add_argument("--overwrite", action="store_true", help="overwrite changed files")
 
 
@@ -97,6 +105,7 @@ def build_publisher(arguments: argparse.Namespace, data: Path | None) -> Publish
         arguments.anonymous_viewer,
         arguments.interval,
         ca_file,
+        arguments.home,
     )
     whom = PublishTarget(
         arguments.server, data, arguments.token_file, arguments.scrape_tokens, TlsOptions(ca_file=ca_file)

@@ -7,7 +7,7 @@ from vigie.dashboards._holder_promql import NEEDS as HOLDERS
 from vigie.dashboards._holder_promql import WORKING
 from vigie.model.dashboard import Dashboard, Panel, Section
 
-_NEEDS = "a scraped genv monitor (built-in source planned)"
+_NEEDS = "the genv source"
 _DEVICE = "{{instance}}:{{index}}"
 _BUSY = "genv_device_utilization / 100"
 _FULL = "genv_device_memory_used_bytes / genv_device_memory_total_bytes"

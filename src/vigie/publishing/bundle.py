@@ -14,8 +14,6 @@ from vigie.publishing.options import SERVER, PublishOptions, PublishTokens, Scra
 from vigie.views.grafana import provisioning
 from vigie.views.grafana.dashboards import build_dashboard
 
-HOME = "cluster"  # the dashboard that a Grafana opens with
-
 
 def publish(
     options: PublishOptions, tokens: PublishTokens, entries: Sequence[ScrapeEntry], overwrite: bool = False
@@ -67,7 +65,7 @@ def _grafana(options: PublishOptions, tokens: PublishTokens) -> Iterator[Managed
     )
     yield ManagedFile(
         "grafana/grafana.ini",
-        provisioning.settings(root, HOME, options.grafana_listen, options.anonymous_viewer),
+        provisioning.settings(root, options.home, options.grafana_listen, options.anonymous_viewer),
     )
     yield ManagedFile("grafana/provisioning/datasources/default.yml", provisioning.data_sources(*sources))
     yield ManagedFile("grafana/provisioning/dashboards/default.yml", provisioning.providers(root))

@@ -24,6 +24,7 @@ class PublishOptions(NamedTuple):
     anonymous_viewer: bool = False
     interval: float = 15.0
     ca_file: str = ""
+    home: str = "cluster"  # the dashboard that Grafana opens with
     prometheus_image: str = "prom/prometheus:v3.5.0"
     grafana_image: str = "grafana/grafana:12.1.1"
 

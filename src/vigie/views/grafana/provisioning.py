@@ -48,6 +48,7 @@ allow_sign_up = false
 
 [auth.anonymous]
 enabled = {str(anonymous).lower()}
+org_name = Main Org.
 org_role = Viewer
 
 [dashboards]

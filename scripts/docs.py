@@ -33,18 +33,22 @@ from vigie.server.maintenance import RetentionConfig
 from vigie.server.scrape import appender
 from vigie.server.services import ServerConfig, build_services
 from vigie.sinks import remote_write
-from vigie.sources import _genv, _triton
 from vigie.sources._kernel_patterns import PATTERNS as KERNEL_LINES
 from vigie.sources.core.registry import find_sources
 from vigie.sources.core.source import Source
 from vigie.sources.core.xids import ROWS as XIDS
-from vigie.wire import agent_series
+from vigie.wire import agent_series, llm_series, triton_series
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 OTHERS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
     ("bindings", "Who holds what on the node, as its sources say.", agent_series.BINDING_METRICS),
     ("outcomes", "Which sources give nothing, and why; with every frame.", agent_series.OUTCOME_METRICS),
+    (
+        "reports",
+        "What programs report with `vigie.report`.",
+        agent_series.REPORT_METRICS,
+    ),
     ("events", "How often what happened on the node.", agent_series.EVENT_METRICS),
     ("link", "What the links to servers say of themselves, with every frame.", agent_series.LINK_METRICS),
     (
@@ -69,10 +73,19 @@ OTHERS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
     ),
     ("scrape", "What the server adds to each scrape of a foreign exporter.", appender.METRICS),
 )
-_DEMO = "for now it is the simulated cluster (`vigie demo`) that gives these."
 OTHERS += (
-    ("genv", f"genv's environments; {_DEMO}", _genv.METRICS),
-    ("triton", f"Triton's own metrics, passed through; {_DEMO}", _triton.METRICS),
+    (
+        "triton",
+        "Triton's own metrics, relayed from port 8002 with the label `port`; those that dashboards ask for.",
+        triton_series.METRICS,
+    ),
+    (
+        "llm",
+        "The own metrics of vLLM, SGLang, TGI, trtllm-serve, NIM and Dynamo, relayed with the label `port`; "
+        "those that dashboards ask for.",
+        llm_series.METRICS,
+    ),
+    ("inference", "Which GPUs an inference server uses.", agent_series.RELAY_METRICS),
 )
 MADE = "<!-- Written by `make docs` from the code; edit the code instead. -->"
 

@@ -40,7 +40,7 @@ def test_time_in_which_the_clock_was_held_back_is_coloured_and_named(site: Watch
     page = site.go("gpu/gpu03/5")
     panel = page.locator(".panel", has=page.get_by_role("heading", name="Clock and throttling"))
     panel.scroll_into_view_if_needed()
-    held = panel.locator(".legend li", has_text="held back: hw_power_brake")
+    held = panel.locator(".legend li", has_text="throttled: hw_power_brake")
     expect(held.locator(".swatch.warning")).to_be_visible()
 
 

@@ -28,6 +28,10 @@ def types_file(document: dict[str, Any]) -> Iterator[str]:
         yield ""
         if schema.get("description"):
             yield f"/** {schema['description'].splitlines()[0]} */"
+        if "prefixItems" in schema:
+            items = (f"{item['title']}: {_type(item)}" for item in schema["prefixItems"])
+            yield f"export type {name} = [{', '.join(items)}];"
+            continue
         yield f"export interface {name} {{"
         for field, kind in schema["properties"].items():
             yield f"  {field}{'' if field in schema['required'] else '?'}: {_type(kind)};"

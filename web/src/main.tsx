@@ -8,6 +8,7 @@ import "./style/parts.css";
 import "./style/charts.css";
 import "./style/drawings.css";
 import "./style/pages.css";
+import "./style/traces.css";
 import { render } from "preact";
 import { App } from "./app";
 import { start } from "./lib/heartbeat";

@@ -49,6 +49,7 @@ from vigie.server.metrics import LinkMetrics, LinkMetricsTable, QueueMetrics, Se
 from vigie.server.pages.cluster_state import LocalClusterState
 from vigie.server.pages.query_batch import LocalRunner
 from vigie.server.pages.snapshot_cache import SnapshotCache
+from vigie.server.perfetto import find_perfetto, perfetto_routes
 from vigie.server.privacy.host_redaction import known_hosts
 from vigie.server.privacy.redactor import Privacy
 from vigie.server.query_executor import QueryExecutor
@@ -356,7 +357,12 @@ def build_services(
             more=[
                 *scraping.routes(),
                 *hub.routes(),
-                *TraceRoutes(tracing.coordinator, tracing.survey).routes(),
+                *TraceRoutes(
+                    tracing.coordinator,
+                    tracing.survey,
+                    is_public=config.simulated and not config.privacy.own,
+                ).routes(),
+                *perfetto_routes(find_perfetto()),
                 *pages.routes(),
                 *web_app_routes(),
             ],

@@ -1,6 +1,8 @@
 // The frame of every page: top bar, menu, banner, and what is said when the connection is lost.
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { useOnce } from "../lib/api";
+import { session as signedIn } from "../lib/session";
 import type { Session } from "../lib/types";
 import { ConnectionLost } from "./ConnectionLost";
 import { Menu } from "./Menu";
@@ -8,6 +10,9 @@ import { TopBar } from "./TopBar";
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const { data: session } = useOnce<Session>("api/session");
+  useEffect(() => {
+    if (session) signedIn.set(session);
+  }, [session]);
   return (
     <>
       <a

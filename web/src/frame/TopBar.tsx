@@ -1,5 +1,6 @@
 // The top bar: search, time range, whether it is live, and who is looking.
 import { useHeartbeat, useRange } from "../lib/heartbeat";
+import { signIn } from "../lib/session";
 import { useStore } from "../lib/store";
 import { theme, toggle } from "../lib/theme";
 import { clock } from "../lib/time";
@@ -56,7 +57,7 @@ function Account({ session }: { session: Session }) {
   usePlace(); // the way back changes with it
   if (!session.user) {
     return (
-      <a class="who" href={address(`login?next=${encodeURIComponent(here({}).replace("./", ""))}`)}>
+      <a class="who" href={signIn()}>
         Sign in
       </a>
     );

@@ -34,13 +34,29 @@ function keep(path: string, data: unknown): void {
 
 /** Return the JSON at a path such as "api/session". */
 export async function fetchJson<T>(path: string, signal?: AbortSignal, body?: URLSearchParams): Promise<T> {
-  const deadline = AbortSignal.timeout(DEADLINE);
+  return request<T>(path, { method: body ? "POST" : "GET", body: body ?? null }, signal);
+}
+
+/** Change something on the server; the browser tells it that the request comes from its own page. */
+export async function sendJson<T>(
+  method: "POST" | "DELETE",
+  path: string,
+  body?: unknown,
+  deadline = DEADLINE,
+): Promise<T> {
+  const headers = { "Content-Type": "application/json" };
+  const text = body === undefined ? null : JSON.stringify(body);
+  return request<T>(path, { method, headers, body: text }, undefined, deadline);
+}
+
+async function request<T>(path: string, asked: RequestInit, signal?: AbortSignal, ms = DEADLINE): Promise<T> {
+  const deadline = AbortSignal.timeout(ms);
   const any = signal ? AbortSignal.any([signal, deadline]) : deadline;
   let answer: Response;
   try {
-    answer = await fetch(address(path), { signal: any, method: body ? "POST" : "GET", body: body ?? null });
+    answer = await fetch(address(path), { ...asked, signal: any });
   } catch (error) {
-    if (deadline.aborted) throw new Error(`no answer came within ${DEADLINE / 1000} s`);
+    if (deadline.aborted) throw new Error(`no answer came within ${ms / 1000} s`);
     if (!signal?.aborted) reportLost(error);
     throw error;
   }

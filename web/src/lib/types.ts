@@ -10,6 +10,8 @@ export const WEB_PAGES = [
   { name: "users", title: "Users", menu: "", tool: false },
   { name: "user", title: "", menu: "users", tool: false },
   { name: "events", title: "Events", menu: "", tool: false },
+  { name: "traces", title: "Traces", menu: "", tool: false },
+  { name: "trace", title: "", menu: "traces", tool: false },
   { name: "dashboards", title: "Dashboards", menu: "", tool: true },
   { name: "dashboard", title: "", menu: "dashboards", tool: false },
   { name: "explore", title: "Explore", menu: "", tool: true },
@@ -620,11 +622,7 @@ export interface SourceRow {
 }
 
 /** One kind of work for a while, in seconds after the window's start. */
-export interface Span {
-  start: number;
-  end: number;
-  kind: string;
-}
+export type Span = [start: number, end: number, kind: string];
 
 export interface StackAnswer {
   report: StackReport;
@@ -697,6 +695,7 @@ export interface TraceDetail {
   session: TraceSession;
   comparison: RankComparison | null;
   summaries: Record<string, TraceSummary>;
+  has_perfetto: boolean;
 }
 
 /** Sessions, the newest first. */

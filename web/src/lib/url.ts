@@ -1,5 +1,6 @@
 // The whole state of a page is its address; links are relative to <base>, so that any prefix works.
 import { store, useStore } from "./store";
+import { WEB_PAGES } from "./types";
 
 export interface Place {
   parts: string[]; // "gpu/gpu01/3" is ["gpu", "gpu01", "3"]; the Cluster page is []
@@ -10,20 +11,7 @@ export type Changes = Record<string, string | number | null | undefined>;
 
 const BASE = new URL(document.baseURI);
 const KEPT = ["from", "to", "at"]; // these go along from page to page
-export const PAGES = [
-  "jobs",
-  "job",
-  "nodes",
-  "node",
-  "gpu",
-  "users",
-  "user",
-  "events",
-  "dashboards",
-  "dashboard",
-  "explore",
-  "vigie",
-];
+const PAGES = WEB_PAGES.map(({ name }) => name).filter(Boolean);
 
 /** Return the address of something on this server, such as "api/events". */
 export function address(path: string): string {

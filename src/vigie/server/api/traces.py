@@ -17,12 +17,14 @@ from vigie.server.http.responses import error_response, respond
 from vigie.server.http.routes import (
     BAD_PARAMETER,
     DURATION,
+    VIEW,
     ApiRoute,
     Content,
     Operation,
     Parameter,
     RouteAccess,
 )
+from vigie.server.perfetto import find_perfetto
 from vigie.server.tracing.coordinator import TraceCaller, TraceCoordinator
 from vigie.server.tracing.preflight import TraceRefusedError
 from vigie.server.tracing.stack_survey import StackSurvey
@@ -81,24 +83,28 @@ Body = TypeVar("Body", TraceRequestBody, StackRequestBody)
 
 
 class TraceRoutes:
-    def __init__(self, coordinator: TraceCoordinator, survey: StackSurvey) -> None:
+    def __init__(
+        self, coordinator: TraceCoordinator, survey: StackSurvey, *, is_public: bool = False
+    ) -> None:
         self._coordinator, self._survey = coordinator, survey
+        self._is_public = is_public  # viewers see all traces: nothing in them is real
 
     def routes(self) -> list[BaseRoute]:
+        see = VIEW if self._is_public else OWN
         return [
-            ApiRoute("/api/traces", self._list, LIST, access=OWN),
+            ApiRoute("/api/traces", self._list, LIST, access=see),
             ApiRoute("/api/traces", self._start, START, methods=["POST"], access=USER),
-            ApiRoute("/api/traces/{id}", self._show, SHOW, access=OWN),
+            ApiRoute("/api/traces/{id}", self._show, SHOW, access=see),
             ApiRoute("/api/traces/{id}", self._remove, REMOVE, methods=["DELETE"], access=USER),
             ApiRoute("/api/traces/{id}/cancel", self._cancel, CANCEL, methods=["POST"], access=USER),
-            ApiRoute("/api/traces/{id}/{rank}.json.gz", self._download, DOWNLOAD, access=OWN),
+            ApiRoute("/api/traces/{id}/{rank}.json.gz", self._download, DOWNLOAD, access=see),
             ApiRoute("/api/trainers", self._list_trainers, TRAINERS, access=OWN),
             ApiRoute("/api/stacks", self._take_stacks, STACKS, methods=["POST"], access=USER),
         ]
 
     async def _list(self, request: Request) -> Response:
         caller = find_caller(request)
-        sessions = [s for s in self._coordinator.library.sessions() if _may_see(caller, s)]
+        sessions = [s for s in self._coordinator.library.sessions() if self._may_see(caller, s)]
         return respond(msgspec.json.encode(TraceList(sessions)), request)
 
     async def _start(self, request: Request) -> Response:
@@ -185,13 +191,17 @@ class TraceRoutes:
 
     def _find(self, request: Request) -> TraceSession | None:
         session = self._coordinator.library.find(request.path_params["id"])
-        return session if session is not None and _may_see(find_caller(request), session) else None
+        return session if session is not None and self._may_see(find_caller(request), session) else None
+
+    def _may_see(self, caller: TraceCaller, session: TraceSession) -> bool:
+        return self._is_public or caller.is_admin or _is_theirs(caller.name, session)
 
     async def _respond_detail(self, session: TraceSession, request: Request) -> Response:
         library = self._coordinator.library
         summaries = await asyncio.to_thread(library.read_summaries, session)
         comparison = await asyncio.to_thread(library.read_comparison, session.id)
-        return respond(msgspec.json.encode(TraceDetail(session, comparison, summaries)), request)
+        detail = TraceDetail(session, comparison, summaries, find_perfetto() is not None)
+        return respond(msgspec.json.encode(detail), request)
 
 
 def find_caller(request: Request) -> TraceCaller:
@@ -201,10 +211,8 @@ def find_caller(request: Request) -> TraceCaller:
     return TraceCaller(identity.name, identity.role == "admin")
 
 
-def _may_see(caller: TraceCaller, session: TraceSession) -> bool:
-    return caller.is_admin or (
-        bool(caller.name) and (caller.name == session.owner or session.users == {caller.name})
-    )
+def _is_theirs(name: str, session: TraceSession) -> bool:
+    return bool(name) and (name == session.owner or session.users == {name})
 
 
 async def _decode_body(request: Request, kind: type[Body]) -> Body:

@@ -100,6 +100,15 @@ class SchemaBuilder:
             for name, hint in get_type_hints(kind, include_extras=True).items()
         }
         described = {"description": kind.__doc__} if issubclass(kind, msgspec.Struct) and kind.__doc__ else {}
+        if issubclass(kind, msgspec.Struct) and kind.__struct_config__.array_like:
+            items = [{**schema, "title": name} for name, schema in fields.items()]
+            return {
+                "type": "array",
+                **described,
+                "prefixItems": items,
+                "minItems": len(items),
+                "items": False,
+            }
         required = [name for name in fields if name not in _omitted(kind)]
         return {"type": "object", **described, "properties": fields, "required": required}
 

@@ -52,6 +52,8 @@ WEB_PAGES = (
     WebPage("/users", "users", "Users", "who holds what"),
     WebPage("/user/{name:text}", "users/{}", menu="users"),
     WebPage("/events", "incidents", "Events", "what happened"),
+    WebPage("/traces", title="Traces", about="where the time of training steps goes"),
+    WebPage("/trace/{id}", menu="traces"),
     WebPage("/dashboards", title="Dashboards", about="all dashboards", tool=True),
     WebPage("/dashboard/{slug}", menu="dashboards"),
     WebPage("/explore", title="Explore", about="ask in PromQL", tool=True),

@@ -32,6 +32,7 @@ class TraceDetail(Struct):
     session: TraceSession
     comparison: RankComparison | None
     summaries: dict[str, TraceSummary]
+    has_perfetto: bool  # the server has Perfetto to open the files with
 
 
 class RemovedTrace(Struct):

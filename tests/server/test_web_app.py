@@ -24,6 +24,7 @@ SCRIPT = b"console.log('x')" * 100
 INDEX = f"<!doctype html><head>{HERE}<script src='./assets/index-1.js'></script></head>"
 EXAMPLES = {
     "{id:text}": "4711",
+    "{id}": "9f0c",
     "{name}": "n1",
     "{name:text}": "ada",
     "{node}": "n1",

@@ -142,3 +142,10 @@ def test_schema_of_a_type_names_its_parts_and_tells_what_may_be_missing() -> Non
             "required": ["size", "kind"],
         }
     }
+
+
+def test_struct_that_travels_as_a_list_is_told_as_one() -> None:
+    schemas = SchemaBuilder()
+    schemas.build(Span)
+    assert schemas.components["Span"]["type"] == "array"
+    assert [item["title"] for item in schemas.components["Span"]["prefixItems"]] == ["start", "end", "kind"]

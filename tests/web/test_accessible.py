@@ -23,6 +23,7 @@ EXAMPLES = {
     "node": "node/gpu03",
     "gpu": "gpu/gpu03/5",
     "user": "user/bob",
+    "trace": "traces",
     "dashboard": "dashboard/gpu-node",
 }
 MORE = ("jobs?state=waiting", "jobs?state=finished", "job/4249", "node/gpu14", "gpu/gpu08/2")

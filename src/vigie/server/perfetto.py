@@ -75,6 +75,6 @@ class PerfettoFiles:
 def _find_file(folder: Path, name: str) -> Path | None:
     try:
         path = (folder / name).resolve()
+        return path if path.is_relative_to(folder) and path.is_file() else None
     except (OSError, ValueError):  # too long, or with a NUL
         return None
-    return path if path.is_relative_to(folder) and path.is_file() else None

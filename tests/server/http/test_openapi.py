@@ -22,6 +22,7 @@ from vigie.server.http.openapi import SchemaBuilder, build_document
 from vigie.server.http.routes import check_declared
 from vigie.server.metrics import ServerMetrics
 from vigie.wire.api.pages import WEB_PAGES
+from vigie.wire.api.trace_reports import Span
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from vigie.cli import server as server_command
 from vigie.cli.settings import flags
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.cluster.database import FILE as CLUSTER_FILE
-from vigie.server.services import ServerConfig
+from vigie.server.services import TRACES, ServerConfig
 from vigie.simulation.cluster.history import find_head, write_history
 from vigie.simulation.cluster.live import LiveNodes
 from vigie.simulation.cluster.machines import build_machines
@@ -26,6 +26,7 @@ from vigie.simulation.cluster.metrics.server import TARGET
 from vigie.simulation.cluster.nodes import SimulatedNode
 from vigie.simulation.cluster.scenario import Scenario
 from vigie.simulation.cluster.sizing import check_size, choose_rate, default_history
+from vigie.simulation.cluster.traces import write_traces
 
 EXAMPLE = """examples:
   vigie demo                                  16 nodes, 6 hours of history, then live
@@ -136,6 +137,7 @@ def _write(
         raise ValueError(f"{plan.data} is not empty. Give the demo a directory of its own")
     plan.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_history(scenario, nodes, plan.data, history_ms, DemoProgress(len(nodes)))
+    write_traces(scenario, plan.data / TRACES)
     log.info("history written in %.1f s; %s", time.monotonic() - begun, then)
 
 

@@ -23,10 +23,17 @@ EXAMPLES = {
     "node": "node/gpu03",
     "gpu": "gpu/gpu03/5",
     "user": "user/bob",
-    "trace": "traces",
+    "trace": "trace/llm-70b-4211",
     "dashboard": "dashboard/gpu-node",
 }
-MORE = ("jobs?state=waiting", "jobs?state=finished", "job/4249", "node/gpu14", "gpu/gpu08/2")
+MORE = (
+    "jobs?state=waiting",
+    "jobs?state=finished",
+    "job/4249",
+    "node/gpu14",
+    "gpu/gpu08/2",
+    "trace/moe-8x7b-4219",
+)
 NAMES = [page.address.split("/")[1] for page in WEB_PAGES]
 ROUTES = (*(EXAMPLES.get(name, name) for name in NAMES), *MORE)
 DARK = ("", "job/4211", "node/gpu03", "gpu/gpu08/2", "events", "explore")

@@ -41,9 +41,15 @@ def test_rank_that_loads_data_longer_is_named() -> None:
 
 
 def test_equal_ranks_name_nobody() -> None:
-    comparison = compare_ranks({i: rank(30 + i) for i in range(4)})
+    comparison = compare_ranks({i: rank(30 + i, compute=60) for i in range(4)})
     assert comparison.slow_rank is None
     assert comparison.sentence == "No rank stands out. Communication takes 32% of the time."
+
+
+def test_wait_that_all_ranks_share_is_named() -> None:
+    comparison = compare_ranks({i: rank(10, compute=25, data=60) for i in range(4)})
+    assert comparison.slow_rank is None
+    assert comparison.sentence.endswith("All ranks spend 60% in the data loader.")
 
 
 def test_communication_that_fills_the_time_of_all_points_at_the_network() -> None:

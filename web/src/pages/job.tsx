@@ -11,6 +11,7 @@ import { EventTable } from "../parts/EventTable";
 import { nodesFact, plainFact, timeFact, userFact } from "../parts/Facts";
 import { HeatmapStrip } from "../parts/HeatmapStrip";
 import { Ladder } from "../parts/Ladder";
+import { LookInside } from "../parts/LookInside";
 import { type Fact, PageHeader } from "../parts/PageHeader";
 import { PageSummary } from "../parts/PageSummary";
 import { Processes } from "../parts/Processes";
@@ -39,6 +40,7 @@ export default function Job({ parts }: { parts: string[] }) {
         command={`vigie jobs --job ${job.id} --state all`}
         facts={factsOf(job, data.at_ms)}
       />
+      {job.state === "running" && <LookInside job={job.id} gpus={job.gpus.length} />}
       <PageSummary page={data} />
       {job.state === "waiting" ? <Waits page={data} /> : <Works page={data} />}
     </div>

@@ -4,6 +4,7 @@ import { ago, clock, exact } from "../lib/time";
 import type { IncidentRow as Item } from "../lib/types";
 import { link, path } from "../lib/url";
 import { Commands } from "./Commands";
+import { LookInsideFinding } from "./LookInside";
 import { StateIcon } from "./StateIcon";
 
 export function IncidentList({ items, more = 0, calm }: { items: Item[]; more?: number; calm: string }) {
@@ -43,6 +44,9 @@ function One({ item }: { item: Item }) {
           <p class="action">
             <Commands text={item.action} />
           </p>
+        )}
+        {item.until_ms === null && (
+          <LookInsideFinding finding={item.finding} job={item.affects.jobs[0]?.id} />
         )}
       </div>
     </li>

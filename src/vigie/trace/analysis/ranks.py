@@ -22,6 +22,7 @@ from vigie.wire.api.trace_reports import RankComparison, TraceSummary
 
 LATE_RATIO = 0.7  # of the others' median time in communication
 BOUND_RATIO = 0.5  # of the window in communication on all ranks: the network or the message size
+WAIT_RATIO = 0.3  # of the window in one kind of waiting on all ranks: worth a sentence
 ALIKE_RATIO = 0.5  # of operators in common; ranks below it run another part of the model
 CAUSES = {
     COMPUTE: "in compute",
@@ -98,12 +99,23 @@ def _find_cause(slow: TraceSummary, peers: list[TraceSummary]) -> tuple[str | No
 def _describe_even(summaries: Mapping[int, TraceSummary]) -> str:
     ratio = median(s.communication_seconds / s.window_seconds for s in summaries.values())
     if ratio < BOUND_RATIO:
-        return f"No rank stands out. Communication takes {ratio:.0%} of the time."
+        return f"No rank stands out. Communication takes {ratio:.0%} of the time.{_describe_wait(summaries)}"
     exposed = median(s.seconds_of(COMMUNICATION) / s.window_seconds for s in summaries.values())
     return (
         f"No rank stands out. Communication takes {ratio:.0%} of the time on all ranks ({exposed:.0%} not"
         " hidden behind compute): likely the network or the message size."
     )
+
+
+def _describe_wait(summaries: Mapping[int, TraceSummary]) -> str:
+    """Return what keeps all ranks from computing, if that takes much of their time."""
+    ratios = {
+        kind: median(s.seconds_of(kind) / s.window_seconds for s in summaries.values())
+        for kind in CAUSES
+        if kind != COMPUTE
+    }
+    kind = max(ratios, key=lambda kind: ratios[kind])
+    return f" All ranks spend {ratios[kind]:.0%} {CAUSES[kind]}." if ratios[kind] >= WAIT_RATIO else ""
 
 
 def _ms(seconds: float) -> str:

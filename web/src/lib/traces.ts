@@ -61,7 +61,8 @@ export function sentenceOf(trace: TraceSession): string {
   const files = `${collected(trace).length} of ${trace.ranks.length} files collected`;
   if (trace.state === "open") return `In progress: ${files}.`;
   if (trace.state === "cancelled") return `Cancelled: ${files}.`;
-  if (trace.state === "failed") return `Failed: ${files}.`;
+  if (trace.state === "failed")
+    return [`Failed: ${files}.`, trace.ranks.find((rank) => rank.reason)?.reason].filter(Boolean).join(" ");
   return trace.verdict || `Done: ${files}.`;
 }
 

@@ -6,7 +6,7 @@ import { useStore } from "../lib/store";
 import { ago } from "../lib/time";
 import { inside, takeStacks, traceJob, useTraces } from "../lib/traces";
 import type { TraceSession, TrainerRows } from "../lib/types";
-import { link, path } from "../lib/url";
+import { link, path, usePlace } from "../lib/url";
 import { Stacks } from "./Stacks";
 
 /** Findings that traces and stacks explain. */
@@ -37,7 +37,9 @@ export function LookInside({ job, gpus }: { job: string; gpus: number }) {
 /** What a finding offers, when traces or stacks explain it. */
 export function LookInsideFinding({ finding, job }: { finding: string; job: string | undefined }) {
   const who = useSession();
-  if (!job || !EXPLAINED.includes(finding)) return null;
+  const { parts } = usePlace();
+  const isHere = parts[0] === "job" && parts[1] === job; // its page has the buttons already
+  if (!job || isHere || !EXPLAINED.includes(finding)) return null;
   if (mayTrace(who))
     return (
       <p class="inside">

@@ -3,7 +3,8 @@ import { nameOf, STEPS } from "../lib/traces";
 import type { RankTrace } from "../lib/types";
 import { formatValue } from "../lib/units";
 import { link, path } from "../lib/url";
-import { type Column, Table } from "./Table";
+import { ExpandableTable } from "./ExpandableTable";
+import type { Column } from "./Table";
 
 const COLUMNS: Column<RankTrace>[] = [
   { key: "rank", head: "Rank", cell: nameOf, by: ({ rank }) => rank },
@@ -36,7 +37,14 @@ const COLUMNS: Column<RankTrace>[] = [
 ];
 
 export function TraceProgress({ ranks }: { ranks: RankTrace[] }) {
-  return <Table name="ranks" columns={COLUMNS} rows={ranks} id={(rank) => `${rank.node} ${rank.pid}`} />;
+  const rows = [...ranks].sort((a, b) => Number(isFine(a)) - Number(isFine(b)));
+  const id = (rank: RankTrace) => `${rank.node} ${rank.pid}`;
+  return <ExpandableTable name="ranks" columns={COLUMNS} rows={rows} id={id} />;
+}
+
+/** Tell whether there is nothing to say about a rank; the others come first. */
+function isFine({ state, reason, note }: RankTrace): boolean {
+  return STEPS.includes(state) && !reason && !note;
 }
 
 /** The steps as a row of fields; a rank that ended elsewhere has its state in words alone. */

@@ -55,7 +55,7 @@ def test_perfetto_opens_the_slow_rank_without_a_request_elsewhere(opened: Open, 
     outside: list[str] = []
     own = urlsplit(demo.address).netloc
     page.context.on(
-        "requestfinished",
+        "request",
         lambda request: (
             outside.append(request.url)
             if urlsplit(request.url).scheme in ("http", "https") and urlsplit(request.url).netloc != own

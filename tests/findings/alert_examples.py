@@ -145,13 +145,13 @@ EXAMPLES = {
         ON_NODE,
         {f"node_vmstat_oom_kill{{{AT}}}": "7x30"},
     ),
-    "DiskFull": Example(_disk("1x30"), "20m", {**ON_NODE, "mountpoint": "/scratch"}, _disk("50x30"), "0.01"),
+    "DiskFull": Example(_disk("1x30"), "20m", {**ON_NODE, "mountpoint": "/scratch"}, _disk("50x30"), "1%"),
     "ClockSkew": Example(
         {f"vigie_node_clock_offset_seconds{{{AT}}}": "-30x20"},
         "15m",
         NODE,
         {f"vigie_node_clock_offset_seconds{{{AT}}}": "2x20"},
-        "30",
+        "30s",
     ),
     "ExporterDown": Example(
         {'up{instance="n1",job="dcgm-exporter"}': "0x20"},

@@ -12,7 +12,7 @@ from vigie.common.yaml_writer import write_yaml
 from vigie.publishing import prometheus_config
 from vigie.publishing.alert_rules import ALERTS, AlertRule
 
-PLACE = re.compile(r"\{\{ \$(?:labels\.(\w+)|value) \}\}")
+PLACE = re.compile(r"\{\{ \$(?:labels\.(\w+)|value)(?: \| humanize\w+)? \}\}")
 
 
 def test_each_alert_fires_on_its_example_and_is_quiet_on_what_is_near(tmp_path: Path) -> None:

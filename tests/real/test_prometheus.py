@@ -23,6 +23,8 @@ CONVENTIONAL = [
     r"node_\w+ metric names should be written in 'snake_case' not 'camelCase'",
     r"node_\w+ non-histogram and non-summary metrics should not have \"_count\" suffix",
     r"node_\w+ non-histogram and non-summary metrics should not have \"_sum\" suffix",
+    r"container_memory_failcnt counter metrics should have \"_total\" suffix",  # cAdvisor's name
+    r"genv_\w+_total non-counter metrics should not have \"_total\" suffix",  # genv's names
 ]
 
 

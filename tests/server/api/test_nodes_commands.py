@@ -146,7 +146,7 @@ def test_command_prints_what_the_node_says(
     printed = capsys.readouterr()
     assert printed.out.startswith("n1: released by ")
     assert "one GPU hangs" in printed.err
-    assert "release and take only" in printed.err
+    assert "use release or take" in printed.err
 
 
 def test_only_an_admin_may() -> None:

@@ -188,7 +188,7 @@ def test_command_line_asks_through_the_socket_without_any_secret(
                     assert "user-" in said
                     assert "somebody" not in said
                 assert await asyncio.to_thread(main, ["nodes", "remove", "n1", "--server", "agent"]) == 1
-                assert "one may look only" in capsys.readouterr().err
+                assert "read-only via the agent" in capsys.readouterr().err
             finally:
                 local.close()
 
